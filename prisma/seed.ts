@@ -30,9 +30,20 @@ export async function ensureDemo(services: KeyServices, operations: Operations, 
   return key
 }
 
+/** An operator may have disabled the demo account. Its key stays the same. */
+async function isKnown(apiKeys: KeyServices['apiKeys'], key: string): Promise<boolean> {
+  return await apiKeys.identify(key, { fresh: true }).then(
+    actor => actor !== undefined,
+    (error: unknown) => {
+      if (error instanceof DomainError && error.code === 'ACCOUNT_DISABLED') return true
+      throw error
+    },
+  )
+}
+
 async function ensureDemoKey({ apiKeys }: KeyServices, operations: Operations, keyFile: string): Promise<string> {
   const kept = await readFile(keyFile, 'utf8').catch(() => '')
-  if (await apiKeys.identify(kept, { fresh: true })) return kept
+  if (await isKnown(apiKeys, kept)) return kept
   // Gateways that share the database have keys of their own, which stay valid.
   const keyName = `demo, ${hostname()}:${keyFile}`
   await operations.apiKeys.revoke({ email: demoEmail, name: keyName })

@@ -145,7 +145,7 @@ const layers: Record<string, Layer> = {
   operator: {
     imports: ['domain', 'services', 'prisma/seed.ts'],
     packages: ['csv-parse'],
-    folders: ['instances'],
+    folders: ['accounts', 'instances'],
     reason: 'A command calls operations, as a face calls services: move rules and queries there.',
   },
   prisma: {

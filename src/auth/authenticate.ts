@@ -2,7 +2,7 @@ import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
 import { parseBearer } from '../http/bearer.ts'
 import type { Meter } from '../http/limits/meter.ts'
-import { pagePoints } from '../http/limits/points.ts'
+import { pagePoints, queryPoints } from '../http/limits/points.ts'
 import type { HowFresh } from '../services/accounts/api-keys/remembered-keys.ts'
 import type { Services } from '../services/services.ts'
 
@@ -20,7 +20,7 @@ export async function authenticate(
     meter.take('address', pagePoints)
     throw new DomainError('UNAUTHENTICATED', 'An API key is required: send the header "Authorization: Bearer KEY".')
   }
-  const actor = await meter.check(key, () => apiKeys.identify(key, how), itself)
+  const actor = await identify(key, apiKeys, { meter, ...how })
   // The same message for unknown, revoked and expired keys. Old clients look for these words.
   if (!actor) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
   meter.takeRequest(actor)
@@ -34,7 +34,21 @@ export async function identifyBearer(
   { meter, ...how }: HowFresh & { meter: Meter },
 ): Promise<Actor | undefined> {
   const key = parseBearer(authorization)
-  return key === undefined ? undefined : await meter.check(key, () => apiKeys.identify(key, how), itself)
+  return key === undefined ? undefined : await identify(key, apiKeys, { meter, ...how })
+}
+
+async function identify(
+  key: string,
+  apiKeys: Services['apiKeys'],
+  { meter, ...how }: HowFresh & { meter: Meter },
+): Promise<Actor | undefined> {
+  try {
+    return await meter.check(key, () => apiKeys.identify(key, how), itself)
+  } catch (error) {
+    // Nobody else pays for what is asked with keys of a disabled account.
+    if (error instanceof DomainError && error.code === 'ACCOUNT_DISABLED') meter.take('address', queryPoints)
+    throw error
+  }
 }
 
 function itself(actor: Actor): Actor {

@@ -39,6 +39,8 @@ type Subject = { type: keyof typeof subjectNames; id: number | bigint }
 /** The details of each code's errors. Prices and rates are nano-dollars per hour. */
 export type DetailsOf = {
   UNAUTHENTICATED: undefined
+  /** `reason`: what the operator wrote for the account's owner. */
+  ACCOUNT_DISABLED: { since: Date; reason: string }
   /**
    * `missing`: permissions that the key lacks; empty if no permission would help. `refused`: what they would allow; absent
    * if `missing` is empty.

@@ -23,6 +23,7 @@ export const reasonMessages = {
   CONTAINER_LOST: 'The machine has lost the container.',
   RENTAL_ENDED: 'The machine left the market.',
   OPERATOR_REQUEST: 'An operator of the service asked for it.',
+  ACCOUNT_DISABLED: 'The operator disabled the account.',
   NO_CREDIT: 'The account ran out of credit.',
   SPEND_LIMIT: 'A spend limit was reached.',
   DEBT: 'The account stayed in debt past the grace period.',

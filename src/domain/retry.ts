@@ -9,6 +9,7 @@ export type RetryAdvice = 'never' | 'afterFix' | 'later'
 /** The advice of each code, or how its details decide. */
 export const retryAdvice: { [Code in ErrorCode]: RetryAdvice | ((details: DetailsOf[Code]) => RetryAdvice) } = {
   UNAUTHENTICATED: 'afterFix',
+  ACCOUNT_DISABLED: 'afterFix',
   FORBIDDEN: 'afterFix',
   NOT_FOUND: 'never',
   INVALID_INPUT: 'afterFix',

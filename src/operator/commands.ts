@@ -1,6 +1,7 @@
 import { suggestNames } from '../domain/nearest.ts'
 import { compose } from '../services/compose.ts'
-import { accountCommands } from './accounts.ts'
+import { accessCommands } from './accounts/access.ts'
+import { accountCommands } from './accounts/accounts.ts'
 import type { OperatorCommand } from './command.ts'
 import { creditCommands } from './credit.ts'
 import { databaseCommands } from './database.ts'
@@ -17,6 +18,7 @@ import { toolboxCommands } from './toolbox.ts'
 /** The keys are "noun verb". Two lists with a command of the same name do not compile. */
 const commands: Record<string, OperatorCommand> = compose(
   accountCommands,
+  accessCommands,
   keyCommands,
   creditCommands,
   instanceCommands,

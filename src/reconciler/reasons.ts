@@ -8,6 +8,7 @@ import type { InstanceState } from './instance-state.ts'
 const stopMessages: Record<Exclude<TargetReason, 'DEBT' | 'RENTAL_ENDED' | 'REPLACED' | 'NOT_REPLACED'>, string> = {
   USER_REQUEST: 'The renter asked to stop the instance.',
   OPERATOR_REQUEST: reasonMessages.OPERATOR_REQUEST,
+  ACCOUNT_DISABLED: reasonMessages.ACCOUNT_DISABLED,
   NO_CREDIT: 'The account ran out of credit.',
   SPEND_LIMIT: 'The instance counts toward a spend limit that was reached.',
   SCHEDULE: 'The instance reached its scheduled stop time.',
@@ -24,7 +25,7 @@ export function stopReasonOf({
   targetMessage,
 }: Pick<InstanceState, 'targetReason' | 'targetMessage'>): Reason {
   const code = isStop(targetReason) ? targetReason : 'USER_REQUEST'
-  const written = code === 'OPERATOR_REQUEST' ? targetMessage : null
+  const written = code === 'OPERATOR_REQUEST' || code === 'ACCOUNT_DISABLED' ? targetMessage : null
   return { code, message: written ?? stopMessages[code] }
 }
 

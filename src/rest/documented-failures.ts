@@ -27,6 +27,10 @@ export const sharedFailures = {
     ...restErrors.FORBIDDEN,
     when: 'The key is scoped and lacks the permission that the message names.',
   },
+  AccountDisabled: documentedFailureOf(
+    'ACCOUNT_DISABLED',
+    'An operator has disabled the account. The message has the reason.',
+  ),
   TooLarge: { status: 413, error: 'invalid_request', when: `The body is larger than ${maxBodyBytes} bytes.` },
   Unsupported: { status: 415, error: 'invalid_request', when: 'The body is compressed or not in UTF-8.' },
   OutcomeUnknown: {
@@ -61,13 +65,13 @@ export const idempotencyFailures: DocumentedFailure[] = [
 
 /** Every failure of a route, its own first. */
 export function documentedFailuresOf(route: Route): DocumentedFailure[] {
-  const { InvalidArgs, Unauthenticated, Forbidden, TooLarge, Unsupported, ...others } = sharedFailures
+  const { InvalidArgs, Unauthenticated, Forbidden, AccountDisabled, TooLarge, Unsupported, ...others } = sharedFailures
   const { OutcomeUnknown, RateLimited, InternalError, Unavailable } = others
   const hasBody = route.method !== 'GET'
   return [
     ...(route.failures ?? []),
     ...(hasBody || route.params || route.query ? [InvalidArgs] : []),
-    ...(route.open ? [] : [Unauthenticated, Forbidden]),
+    ...(route.open ? [] : [Unauthenticated, Forbidden, AccountDisabled]),
     ...(hasBody ? [TooLarge, Unsupported] : []),
     ...(route.notIdempotent ? [OutcomeUnknown] : []),
     RateLimited,

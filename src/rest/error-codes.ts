@@ -4,6 +4,7 @@ import type { DocumentedFailure } from './route.ts'
 /** The status and the `error` of each domain error code. */
 export const restErrors: Record<ErrorCode, { status: number; error: string }> = {
   UNAUTHENTICATED: { status: 401, error: 'auth_error' },
+  ACCOUNT_DISABLED: { status: 403, error: 'account_disabled' },
   FORBIDDEN: { status: 403, error: 'forbidden' },
   NOT_FOUND: { status: 404, error: 'not_found' },
   INVALID_INPUT: { status: 400, error: 'invalid_args' },

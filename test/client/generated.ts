@@ -137,6 +137,8 @@ export type ErrorCode =
 export type EventKind =
   | 'ACCOUNT_CREDIT_ENDED'
   | 'ACCOUNT_DEBT'
+  | 'ACCOUNT_DISABLED'
+  | 'ACCOUNT_ENABLED'
   | 'ACCOUNT_LOW_CREDIT'
   | 'ACCOUNT_QUOTAS_CHANGED'
   | 'ACCOUNT_SPEND_LIMIT'
@@ -564,6 +566,7 @@ export type PortProtocol =
   | 'UDP';
 
 export type ReasonCode =
+  | 'ACCOUNT_DISABLED'
   | 'ALREADY_RUNNING'
   | 'ALREADY_STOPPED'
   | 'CONTAINER_GONE'

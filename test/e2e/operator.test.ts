@@ -54,6 +54,8 @@ describe('an operator', () => {
       credit: '0',
       costPerHour: '0',
       createdAt: expect.any(String),
+      disabledAt: null,
+      disabledReason: null,
       keys: 1,
       instances: 0,
       quotas,
@@ -94,6 +96,18 @@ describe('an operator', () => {
     expect(await revoke()).toEqual({ code: 0, errors: '', result })
     const errors = `ada@example.com has no unrevoked key with the id ${made.id}. "key list" prints the keys of the account.\n`
     expect(await revoke()).toEqual({ code: 1, errors, result: '' })
+  })
+
+  it('disables and enables an account, named by its email address or its id', async () => {
+    const reason = ['--reason', 'The card was charged back.']
+    const disabled = await runBerth(env, 'account', 'disable', '--email', 'ADA@example.com', ...reason)
+    const facts = { id: 1, email: 'ada@example.com', disabledReason: reason[1] }
+    expect(disabled).toMatchObject({ code: 0, errors: '', result: { ...facts, changed: true } })
+    const again = await runBerth(env, 'account', 'disable', '--id', 'acc_1', ...reason)
+    expect(again.result).toEqual({ ...disabled.result, changed: false })
+    expect((await runBerth(env, 'account', 'show', '--id', '1')).result).toMatchObject(facts)
+    const enabled = await runBerth(env, 'account', 'enable', '--id', '1')
+    expect(enabled.result).toMatchObject({ ...facts, disabledAt: null, disabledReason: null, changed: true })
   })
 
   it('finds no instance where there is none', async () => {
@@ -223,7 +237,7 @@ describe('docs/operating.md', () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(32)
+    expect(commands).toHaveLength(35)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
     const { code, result, errors } = await runBerth(

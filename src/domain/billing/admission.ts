@@ -1,5 +1,6 @@
 // Decides whether an account may rent or start more, from its credit, its quotas and its failed starts.
 
+import { accountDisabled, type Disabled } from '../accounts/disabled.ts'
 import { quotaErrors } from '../accounts/quota-errors.ts'
 import type { Quotas, QuotaUsage } from '../accounts/quotas.ts'
 import type { DomainError } from '../errors.ts'
@@ -16,6 +17,8 @@ export type Holdings = ReserveRates & QuotaUsage
  */
 export type AdmissionFacts = {
   at: Date
+  /** Set if an operator has disabled the account since the request began: its keys are refused otherwise. */
+  disabled: Disabled | null
   creditNanos: bigint
   held: Holdings
   quotas: Quotas
@@ -53,7 +56,8 @@ function combineHoldings(one: Holdings, other: Holdings, sign: 1 | -1): Holdings
 
 /** Lists every reason to refuse `added` on top of what the account holds. */
 export function admissionErrors(admission: AdmissionFacts, added: Holdings, rules: AdmissionRules): DomainError[] {
-  const { at, creditNanos, held, quotas, failures } = admission
+  const { at, disabled, creditNanos, held, quotas, failures } = admission
+  if (disabled) return [accountDisabled(disabled)]
   const credit = reserveError(creditNanos, addHoldings(held, added), rules)
   const backoff = added.loading > 0 ? backoffError(failures, at) : undefined
   return [...(credit ? [credit] : []), ...quotaErrors(held, added, quotas), ...(backoff ? [backoff] : [])]

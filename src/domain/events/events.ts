@@ -45,6 +45,8 @@ export const eventReadOperations = {
   SPEND_LIMIT_DELETED: 'billing.spendLimits',
   CREDIT_GRANTED: 'accounts.viewer',
   ACCOUNT_QUOTAS_CHANGED: 'accounts.viewer',
+  ACCOUNT_DISABLED: 'accounts.viewer',
+  ACCOUNT_ENABLED: 'accounts.viewer',
   ACCOUNT_LOW_CREDIT: 'accounts.viewer',
   ACCOUNT_CREDIT_ENDED: 'accounts.viewer',
   ACCOUNT_DEBT: 'accounts.viewer',

@@ -69,6 +69,11 @@ const sentences: Record<EventKind, string | ((facts: Facts, before: Facts) => st
   CREDIT_GRANTED: ({ creditNanos }, before) =>
     parseNanos(creditNanos) < parseNanos(before['creditNanos']) ? 'Credit deducted.' : 'Credit granted.',
   ACCOUNT_QUOTAS_CHANGED: "The operator changed the account's quotas.",
+  ACCOUNT_DISABLED: ({ keepsInstances }) =>
+    keepsInstances
+      ? 'The operator disabled the account: its API keys are refused.'
+      : 'The operator disabled the account: its API keys are refused, and its instances stop.',
+  ACCOUNT_ENABLED: 'The operator enabled the account again.',
   ACCOUNT_LOW_CREDIT: ({ endsAt }) => `Credit runs out at ${endsAt} at the current rate.`,
   ACCOUNT_CREDIT_ENDED: 'Credit ran out: running instances were stopped.',
   ACCOUNT_DEBT: ({ destroysAt }) =>
@@ -87,6 +92,7 @@ const reasonSentences: Record<string, string> = {
   SPEND_LIMIT: 'A spend limit was reached.',
   RENTAL_ENDED: 'Its machine left the market.',
   OPERATOR_REQUEST: 'An operator of the service asked for it.',
+  ACCOUNT_DISABLED: 'The operator disabled the account.',
   NO_CREDIT: 'The account ran out of credit.',
   DEBT: 'The account stayed in debt past the grace period.',
   SCHEDULE: 'The time set in its policy was reached.',

@@ -23,6 +23,7 @@ export type TargetReason = Extract<
   ReasonCode,
   | 'USER_REQUEST'
   | 'OPERATOR_REQUEST'
+  | 'ACCOUNT_DISABLED'
   | 'NO_CREDIT'
   | 'SPEND_LIMIT'
   | 'SCHEDULE'

@@ -60,6 +60,7 @@ export type RefusalCode = keyof typeof refusals
 /** Codes that appear only in the `errors` of an answer. */
 const others: Record<Exclude<ErrorCode, RefusalCode>, Presentation> = {
   UNAUTHENTICATED: { status: 401 },
+  ACCOUNT_DISABLED: { status: 403 },
   INVALID_CURSOR: {},
   CURSOR_EXPIRED: {},
   TOO_MANY_STREAMS: { status: 429 },

@@ -30,6 +30,7 @@ function detailsOf({ code, details }: DomainError): object {
   if (code === 'INVALID_INPUT') return details.issues.length > 0 ? { issues: details.issues.map(printIssue) } : {}
   if (code === 'FORBIDDEN') return { missing: [...new Set(details.missing.map(missingName))] }
   if (code === 'RATE_LIMITED') return { retryAfter: details.retryAfter.toISOString() }
+  if (code === 'ACCOUNT_DISABLED') return { since: details.since.toISOString(), reason: details.reason }
   return code === 'STREAM_ENDED' ? { reason: details.ending } : {}
 }
 

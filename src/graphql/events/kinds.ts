@@ -39,6 +39,8 @@ const descriptions: Record<EventKind, string> = {
   SPEND_LIMIT_DELETED: 'A spend limit was deleted.',
   CREDIT_GRANTED: 'The operator added or removed credit.',
   ACCOUNT_QUOTAS_CHANGED: 'The operator changed the quotas of the account.',
+  ACCOUNT_DISABLED: 'The operator disabled the account: its API keys are refused. `note` says why.',
+  ACCOUNT_ENABLED: 'The operator enabled the account again.',
   ACCOUNT_LOW_CREDIT:
     'At the current cost per hour, the credit ends within 24 hours, or within 1 hour. Each of the two warnings is sent again only after the credit has been enough for longer.',
   ACCOUNT_CREDIT_ENDED: 'The credit ended, and all running instances were stopped.',

@@ -8,6 +8,7 @@ const ReasonCode = enumOf<Code>(
   {
     USER_REQUEST: 'The renter asked for it with an API key.',
     OPERATOR_REQUEST: 'An operator of the service asked for it. The message says why.',
+    ACCOUNT_DISABLED: 'The operator disabled the account. The message says why.',
     WAITING_FOR_GPUS: 'The GPUs are in use. The instance starts when they are free.',
     OUTBID: 'A higher bid or an on-demand rental took the GPUs.',
     PULLING: 'The machine is pulling the image.',

@@ -82,7 +82,8 @@ export function createSocketFace({ envelop, services, admission, meterOf }: Sock
   }
 
   /**
-   * The actor, or undefined for an invalid key. If the key cannot be checked now, closes with 1013: try again later. Throws
+   * The actor, or undefined for an invalid key. If the key cannot be checked now, closes with 1013: try again later. Closes with
+   * 4403 if an operator has disabled the account. Throws
    * RATE_LIMITED if an operation of an open connection has too few points.
    */
   async function authenticateConnection(
@@ -96,7 +97,9 @@ export function createSocketFace({ envelop, services, admission, meterOf }: Sock
     } catch (error) {
       const known = translateDatabaseError(error)
       if (!(known instanceof DomainError) || (owner && known.code === 'RATE_LIMITED')) throw known
-      channel.close(1013, printTypedIds(known.messageWithIds))
+      const message = printTypedIds(known.messageWithIds)
+      if (known.code === 'ACCOUNT_DISABLED') channel.close(CloseCode.Forbidden, closeReasonOf(message))
+      else channel.close(1013, message)
       return undefined
     }
   }
@@ -193,6 +196,14 @@ async function refuseWithoutPoints<Prepared>(prepare: () => Promise<Prepared>): 
 function tooManyOperations(): GraphQLError {
   const message = `This WebSocket has ${connectionLimits.operations} operations running, the maximum. Complete one before you start another.`
   return refusalError(new DomainError('TOO_MANY_STREAMS', message))
+}
+
+/** A WebSocket closes with a reason of at most 123 bytes. */
+function closeReasonOf(message: string): string {
+  if (Buffer.byteLength(message) <= 123) return message
+  const cut = Buffer.from(message).subarray(0, 120).toString()
+  // The last character may be cut in two.
+  return `${cut.replace(/\ufffd$/, '')}…`
 }
 
 /** A WebSocket message has no HTTP status. */

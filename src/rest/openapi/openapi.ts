@@ -13,7 +13,16 @@ export function openapiDocument(routes: Route[]) {
     const methods = atPath.map(route => [route.method.toLowerCase(), operationOf(route, print)])
     return [path, Object.fromEntries(methods)]
   })
-  const responses = Object.entries(sharedFailures).map(([name, failure]) => [name, failureResponseOf([failure], print)])
+  const responses = [...Map.groupBy(Object.entries(sharedFailures), ([, { status }]) => status).values()].map(group => {
+    const [name] = group[0] as (typeof group)[number]
+    return [
+      name,
+      failureResponseOf(
+        group.map(([, failure]) => failure),
+        print,
+      ),
+    ]
+  })
   return {
     openapi: '3.1.1',
     info: {

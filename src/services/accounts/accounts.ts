@@ -49,14 +49,18 @@ export async function requireCredit(tx: Transaction, { accountId }: Actor, at: D
   if (error) throw error
 }
 
+/** An account by its email address, or by its id. */
+export type AccountName = string | { id: number }
+
 export async function findAccount(
   prisma: Prisma.TransactionClient,
-  email: string,
+  name: AccountName,
 ): Promise<{ id: number; email: string }> {
-  const address = parseEmail(email)
-  const account = await prisma.account.findUnique({ where: { email: address }, select: { id: true, email: true } })
+  const where = typeof name === 'string' ? { email: parseEmail(name) } : { id: name.id }
+  const account = await prisma.account.findUnique({ where, select: { id: true, email: true } })
   if (account) return account
-  throw new DomainError('NOT_FOUND', `There is no account with the email address ${address}.`, { subject: null })
+  const which = 'id' in where ? where.id : `with the email address ${where.email}`
+  throw new DomainError('NOT_FOUND', `There is no account ${which}.`, { subject: null })
 }
 
 export function parseEmail(email: string): string {

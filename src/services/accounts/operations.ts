@@ -4,6 +4,7 @@ import { accountOperations } from './accounts.ts'
 import { apiKeyOperations } from './api-keys/operations.ts'
 import { accountCreateOperations } from './create.ts'
 import { creditOperations } from './credit.ts'
+import { accountDisableOperations } from './disable.ts'
 import { accountLedgerOperations } from './ledger.ts'
 import { accountListOperations } from './list.ts'
 import { quotaOperations } from './quotas.ts'
@@ -15,6 +16,7 @@ export function createAccountOperations(deps: DataDeps) {
       accountCreateOperations(deps),
       accountListOperations(deps),
       creditOperations(deps),
+      accountDisableOperations(deps),
       quotaOperations(deps),
       accountLedgerOperations(deps),
     ),

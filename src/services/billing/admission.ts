@@ -6,6 +6,7 @@ import { int4, nullable, type RowOf, text, timestamptz } from '../../database/ro
 import type { Statements } from '../../database/statements.ts'
 import { type Read, readOf } from '../../database/together.ts'
 import type { Transaction } from '../../database/transaction.ts'
+import { disabledOf } from '../../domain/accounts/disabled.ts'
 import { quotasOf } from '../../domain/accounts/quotas.ts'
 import {
   type AdmissionFacts,
@@ -28,6 +29,7 @@ const admissionRow = {
   accountId: int4,
   ...{ maxInstances: nullable(int4), maxLoading: nullable(int4), maxDiskGb: nullable(int4) },
   ...{ maxVolumes: nullable(int4), startFailures: int4, startFailedAt: nullable(timestamptz) },
+  ...{ disabledAt: nullable(timestamptz), disabledReason: nullable(text) },
   ...{ instances: int4, loading: int4, diskMb: text, gpuPriceNanos: text, volumes: int4, sizeMb: text },
 }
 
@@ -50,6 +52,7 @@ export function admissionsRead(accountIds: readonly number[]): Read<typeof admis
     SELECT m.instance_id FROM meters m WHERE m.account_id = a.id AND m.stop_reason IS NOT NULL))`
   const statement = sql`
     SELECT a.id AS account_id, a.max_instances, a.max_loading, a.max_disk_gb, a.max_volumes, a.start_failures, a.start_failed_at,
+      a.disabled_at, a.disabled_reason,
       held.instances, held.loading, held.disk_mb, held.gpu_price_nanos, kept.volumes, kept.size_mb
     FROM accounts a CROSS JOIN LATERAL (
       SELECT count(*)::int AS instances, count(*) FILTER (WHERE ${isLoadingSql} AND ${isNotMarkedSql})::int AS loading,
@@ -74,6 +77,7 @@ export function toAdmissionFacts(
   }
   return {
     at: account.at,
+    disabled: disabledOf(row),
     creditNanos: creditStatusOf(account).creditNanos,
     held: {
       ...{ instances, loading, volumes },

@@ -16,7 +16,7 @@ export async function endSpenderGpus(
   tx: Transaction,
   { accountId, apiKeyId }: Spender,
   at: Date,
-  reason: 'NO_CREDIT' | 'SPEND_LIMIT',
+  reason: 'NO_CREDIT' | 'SPEND_LIMIT' | 'ACCOUNT_DISABLED',
 ): Promise<boolean> {
   const which = sql`m.account_id = ${accountId} AND m.kind = 'gpu'
     AND (${apiKeyId}::int IS NULL OR m.api_key_id = ${apiKeyId})`

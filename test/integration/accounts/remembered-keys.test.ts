@@ -43,6 +43,17 @@ describe('a key that gateways remember', () => {
     await expect.poll(() => ask(other, key), { interval: 5, timeout: 500 }).toBe(401)
   })
 
+  it('is refused soon by both gateways when a command disables its account, and works soon when one enables it', async () => {
+    const { key, id } = await newRememberedKey()
+    const [row] = (await gateway.sql('SELECT account_id FROM api_keys WHERE id = $1', [id])) as { account_id: number }[]
+    const account = { id: row?.account_id as number }
+    const { accounts } = gateway.operations
+    await accounts.disable(account, { reason: 'Fraud.', keepInstances: false })
+    for (const app of [gateway, other]) await expect.poll(() => ask(app, key), { interval: 5, timeout: 500 }).toBe(403)
+    await accounts.enable(account)
+    for (const app of [gateway, other]) await expect.poll(() => ask(app, key), { interval: 5, timeout: 500 }).toBe(200)
+  })
+
   it('is refused at once by its old secret after a rotation', async () => {
     const { key, id } = await newRememberedKey()
     await gateway.graphql(key, `mutation { rotateApiKeySecret(input: {id: "${id}"}) { __typename } }`)

@@ -114,6 +114,31 @@ describe.each(transports)('a stream over %s', transport => {
     await other.close()
   })
 
+  it('ends on every gateway soon after an operator has disabled its account, and then opens on none', async () => {
+    const key = await first.app.newKey(null, someCredit)
+    const id = await rentals.rent(key)
+    const query = watchQuery(id)
+    const streams: Stream[] = []
+    for (const gateway of [first, second]) {
+      const stream = changesOnly(await open(transport, gateway, key, query))
+      expect(await stream.next()).toMatchObject({ data: { instanceChanges: { instance: { id: `ins_${id}` } } } })
+      streams.push(stream)
+    }
+    const [row] = await first.app.sql(`SELECT account_id FROM instances WHERE id = ${id}`)
+    const account = { id: (row as { account_id: number }).account_id }
+    const { accounts } = second.app.operations
+    await accounts.disable(account, { reason: 'Fraud.', keepInstances: true })
+    expect(await Promise.all(streams.map(stream => stream.readToEnd()))).toEqual([
+      ended('KEY_ENDED'),
+      ended('KEY_ENDED'),
+    ])
+    expect((await first.app.graphql(key, '{ __typename }')).errors?.[0]?.extensions['code']).toBe('ACCOUNT_DISABLED')
+    await accounts.enable(account)
+    const again = changesOnly(await open(transport, first, key, query))
+    expect(await again.next()).toMatchObject({ data: { instanceChanges: { instance: { id: `ins_${id}` } } } })
+    await again.close()
+  })
+
   it('ends when its key expires', async () => {
     const expiresAt = new Date(first.app.clock.now().getTime() + 60_000).toISOString()
     const { data } = await first.app.graphql(

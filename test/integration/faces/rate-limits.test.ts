@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { textPoints } from '../../../src/graphql/limits/points.ts'
-import { changePoints, limitRules, requestPoints, rowPoints } from '../../../src/http/limits/points.ts'
+import { changePoints, limitRules, queryPoints, requestPoints, rowPoints } from '../../../src/http/limits/points.ts'
 import { maxRows } from '../../../src/rest/offers/input.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { captureStatements } from '../../support/database/captured-statements.ts'
@@ -290,5 +290,17 @@ describe('an address', () => {
     await exhaust(() => guess(1, '2001:db8::1'))
     expect((await guess(1, '2001:db8::2')).status).toBe(429)
     expect((await guess(1, '2001:db8:0:1::1')).status).toBe(401)
+  })
+})
+
+describe('a key of a disabled account', () => {
+  it('takes the points of the address that sends it, and none of other keys', async () => {
+    const shutOut = await app.newKey()
+    const [row] = (await app.sql('SELECT max(id) AS id FROM accounts')) as { id: number }[]
+    await app.operations.accounts.disable({ id: row?.id as number }, { reason: 'Fraud.', keepInstances: false })
+    const address = '192.0.2.77'
+    const { answered } = await exhaust(() => currentUser(shutOut, address))
+    expect(answered).toBe((limitRules.addressPointsPerSecond * limitRules.windowSeconds) / queryPoints)
+    expect((await currentUser(key, address)).status).toBe(200)
   })
 })

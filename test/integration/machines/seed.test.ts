@@ -88,6 +88,15 @@ describe('the demo key', () => {
     }
   })
 
+  it('stays the same while an operator has disabled the demo account', async () => {
+    const apiKey = await keyIn('disabled')
+    const { accounts } = app.operations
+    await accounts.disable('demo@example.com', { reason: 'Maintenance.', keepInstances: true })
+    expect(await keyIn('disabled')).toBe(apiKey)
+    await accounts.enable('demo@example.com')
+    expect(await works(apiKey)).toBe(true)
+  })
+
   it('does not revoke keys of other files or other keys of the account', async () => {
     const elsewhere = await keyIn('elsewhere')
     const { apiKey } = await app.operations.accounts.createApiKey('demo@example.com', { permissions: null })

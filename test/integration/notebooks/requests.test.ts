@@ -167,6 +167,15 @@ describe('a request to a notebook', () => {
   })
 })
 
+it('is refused as if there were no notebook while an operator has disabled the account', async () => {
+  const account = { id: (await service.services.find(id))?.container.accountId as number }
+  const { accounts } = gateway.operations
+  await accounts.disable(account, { reason: 'Fraud.', keepInstances: true })
+  expect((await service.ask({ host, headers: authorized() })).status).toBe(401)
+  await accounts.enable(account)
+  expect((await service.ask({ host, headers: authorized() })).status).toBe(200)
+})
+
 describe('a notebook that cannot be reached', () => {
   it.each([
     ['does not listen', () => Promise.reject(new PortRefused('')), 502, 'No notebook listens in'],

@@ -180,6 +180,23 @@ describe.skipIf(!hasSsh)('an SSH client', () => {
     expect((await login(id, key, 'whoami')).code).toBe(255)
   })
 
+  it('is disconnected when an operator disables the account, and told so until it is enabled', async () => {
+    const owner = await app.newKey(null, someCredit)
+    const key = client.newKey()
+    await addKey(owner, key)
+    const id = await rentals.rentToStatus(owner, 'running')
+    const session = client.startSsh({ user: `ins_${id}`, key, options: ['-N', '-v'], input: null })
+    await expect.poll(countOpen).toBe(1)
+    const [row] = (await app.sql(`SELECT account_id FROM instances WHERE id = ${id}`)) as { account_id: number }[]
+    const account = { id: row?.account_id as number }
+    await other.operations.accounts.disable(account, { reason: 'Fraud.', keepInstances: true })
+    expect(await session.ended).toMatchObject({ code: 255, stderr: expect.stringContaining('Connection') })
+    const { stderr } = await login(id, key, 'whoami')
+    expect(stderr).toContain('An operator of the service has disabled the account.')
+    await other.operations.accounts.enable(account)
+    expect(await login(id, key, 'whoami')).toMatchObject({ code: 0 })
+  })
+
   it('is counted and logged, without what it sent', async () => {
     app.logLines.length = 0
     await login(running, mine, 'echo', 'a-secret-word')

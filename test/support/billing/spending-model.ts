@@ -123,7 +123,14 @@ export function createSpendingModel(creditNanos: bigint, start: number) {
       ),
     )
     const { creditNanos } = creditStatusOf(balance())
-    const facts = { at: date(), creditNanos, held, quotas: unlimited, failures: { count: 0, lastAt: null } }
+    const facts = {
+      at: date(),
+      disabled: null,
+      creditNanos,
+      held,
+      quotas: unlimited,
+      failures: { count: 0, lastAt: null },
+    }
     return admissionErrors(facts, completeHoldings(added), defaultAdmission).length === 0
   }
 

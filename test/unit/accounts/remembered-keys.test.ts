@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createRememberedKeys, type KnownKey } from '../../../src/services/accounts/api-keys/remembered-keys.ts'
 
 const key = (remainingMs: number | null = null): KnownKey => {
-  return { id: 1, accountId: 1, secretHash: Buffer.from('hash'), permissions: null, remainingMs }
+  return { id: 1, accountId: 1, secretHash: Buffer.from('hash'), permissions: null, disabled: null, remainingMs }
 }
 
 function setUp({ listening = true } = {}) {

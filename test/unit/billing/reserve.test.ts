@@ -129,6 +129,7 @@ describe('the wait after failed starts', () => {
 describe('an addition', () => {
   const account: AdmissionFacts = {
     at,
+    disabled: null,
     creditNanos: 1_000_000_000n,
     held: completeHoldings({}),
     quotas: rules.quotas,
@@ -142,6 +143,13 @@ describe('an addition', () => {
       'QUOTA_EXCEEDED',
       'START_BACKOFF',
     ])
+  })
+
+  it('is refused with one error if the account is disabled', () => {
+    const disabled = { since: at, reason: 'Fraud.' }
+    const errors = admissionErrors({ ...account, disabled }, completeHoldings({ volumes: 1 }), rules)
+    expect(errors).toMatchObject([{ code: 'ACCOUNT_DISABLED', details: disabled }])
+    expect(errors[0]?.message).toBe('An operator of the service has disabled this account: Fraud.')
   })
 
   it('does not wait if it starts nothing', () => {

@@ -128,15 +128,18 @@ describe('a plan', () => {
 describe('an instance that an operator stopped', () => {
   const stopped = { targetState: 'stopped', targetMessage: 'Spam.', status: 'running', hasRun: true } as const
 
-  it.each(['OPERATOR_REQUEST'] as const)('says what the operator wrote, with the reason %s', code => {
-    const next = plan(anInstance({ ...stopped, targetReason: code }), { state: 'running', sshKeys: ['a'] })
-    expect(next).toMatchObject({ step: 'stop', status: 'stopping', reason: { code, message: 'Spam.' } })
-    const silent = plan(anInstance({ ...stopped, targetReason: code, targetMessage: null }), {
-      state: 'stopped',
-      sshKeys: ['a'],
-    })
-    expect(silent).toMatchObject({ status: 'stopped', reason: { code, message: reasonMessages[code] } })
-  })
+  it.each(['OPERATOR_REQUEST', 'ACCOUNT_DISABLED'] as const)(
+    'says what the operator wrote, with the reason %s',
+    code => {
+      const next = plan(anInstance({ ...stopped, targetReason: code }), { state: 'running', sshKeys: ['a'] })
+      expect(next).toMatchObject({ step: 'stop', status: 'stopping', reason: { code, message: 'Spam.' } })
+      const silent = plan(anInstance({ ...stopped, targetReason: code, targetMessage: null }), {
+        state: 'stopped',
+        sshKeys: ['a'],
+      })
+      expect(silent).toMatchObject({ status: 'stopped', reason: { code, message: reasonMessages[code] } })
+    },
+  )
 
   it('does not repeat it when a gateway of an older version stopped the instance since', () => {
     const next = plan(anInstance({ ...stopped, targetReason: 'USER_REQUEST' }), { state: 'stopped', sshKeys: ['a'] })

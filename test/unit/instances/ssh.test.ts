@@ -17,6 +17,7 @@ describe('the user name of an SSH login', () => {
 describe('an SSH login', () => {
   const running: SshFacts = {
     ...{ id: 42n, status: 'running', targetState: 'running', isDestroyed: false, vm: false, mode: 'sshProxy' },
+    isDisabled: false,
   }
 
   it('can use a running instance only, and says what to do otherwise', () => {
@@ -44,9 +45,16 @@ describe('an SSH login', () => {
     expect(sshRefusal({ ...running, mode: 'args', vm: true })).toBeUndefined()
   })
 
+  it('is of no use while the account is disabled, and ends then', () => {
+    const disabled = 'An operator of the service has disabled the account.'
+    expect(sshRefusal({ ...running, isDisabled: true })).toBe(disabled)
+    expect(sshEnding(42n, { hasKey: true, isDestroyed: false, isDisabled: true })).toBe(disabled)
+  })
+
   it('ends with its key, and with its instance', () => {
-    expect(sshEnding(42n, { hasKey: true, isDestroyed: false })).toBeUndefined()
-    expect(sshEnding(42n, { hasKey: false, isDestroyed: false })).toBe('Your SSH key was removed from ins_42.')
-    expect(sshEnding(42n, { hasKey: true, isDestroyed: true })).toBe('ins_42 was destroyed.')
+    const facts = { hasKey: true, isDestroyed: false, isDisabled: false }
+    expect(sshEnding(42n, facts)).toBeUndefined()
+    expect(sshEnding(42n, { ...facts, hasKey: false })).toBe('Your SSH key was removed from ins_42.')
+    expect(sshEnding(42n, { ...facts, isDestroyed: true })).toBe('ins_42 was destroyed.')
   })
 })

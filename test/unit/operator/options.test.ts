@@ -96,6 +96,7 @@ describe('help', () => {
     expect(() => findCommand(unnamed)).toThrow('--name is empty. Revoke a key without a name by its --id.')
     const byName = ['key', 'revoke', '--name', 'laptop']
     expect(() => findCommand(byName)).toThrow('Give the --account whose keys have the --name.')
+    expect(() => findCommand(['account', 'show'])).toThrow('Give either --email or --id.\nUsage:\n  account show')
     expect(() => findCommand(['instance', 'list', '--status', 'runing'])).toThrow(
       '--status has the unknown status "runing". Did you mean "running"?',
     )

@@ -12,8 +12,13 @@ export function activeKeys(at: Date) {
 }
 
 /** The same in SQL, for the alias `k`. */
-export function activeKeySql(nowSql: Prisma.Sql): Prisma.Sql {
+export function validKeySql(nowSql: Prisma.Sql): Prisma.Sql {
   return Prisma.sql`(k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ${nowSql}))`
+}
+
+/** Valid keys whose account is not disabled. */
+export function activeKeySql(nowSql: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`(${validKeySql(nowSql)} AND (SELECT a.disabled_at IS NULL FROM accounts a WHERE a.id = k.account_id))`
 }
 
 export function ownActiveKeys({ accountId }: Actor, at: Date): Prisma.ApiKeyWhereInput {

@@ -1,6 +1,6 @@
 import { hash, randomInt, timingSafeEqual } from 'node:crypto'
 import { Prisma } from '../../../database/generated/client.ts'
-import { bool, bytea, float8, int4, jsonb, nullable, text } from '../../../database/row-types.ts'
+import { bool, bytea, float8, int4, jsonb, nullable, text, timestamptz } from '../../../database/row-types.ts'
 import {
   instancePermissions,
   parseApiKey,
@@ -10,12 +10,13 @@ import {
   publicIdLength,
   secretLength,
 } from '../../../domain/accounts/api-keys.ts'
+import { accountDisabled, disabledOf } from '../../../domain/accounts/disabled.ts'
 import type { Permissions } from '../../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { createBatcher } from '../../batches.ts'
 import type { Deps } from '../../deps.ts'
 import type { Secrets } from '../../secrets.ts'
-import { activeKeySql } from './find.ts'
+import { validKeySql } from './find.ts'
 import type { HowFresh, KnownKey } from './remembered-keys.ts'
 
 type IdentityDeps = Pick<Deps, 'database' | 'secrets' | 'rememberedKeys' | 'log'>
@@ -33,14 +34,18 @@ export function identityServices({ database, secrets, rememberedKeys, log }: Ide
     log,
   )
   return {
-    /** Finds the actor of a key as it is now or, if that is as fresh as asked for, as it was within the last second. */
+    /**
+     * Finds the actor of a key as it is now or, if that is as fresh as asked for, as it was within the last second. Throws for a
+     * valid key of a disabled account.
+     */
     async identify(key: string, how: HowFresh): Promise<Actor | undefined> {
       const parsed = parseApiKey(key)
       if (!parsed) return await identifyInstance(key)
       const { publicId } = parsed
       const known = await rememberedKeys.find(publicId, () => readTogether({ publicId }), how)
       if (!known || !hasSecret(known, parsed.secret)) return undefined
-      const { id, accountId, permissions } = known
+      const { id, accountId, permissions, disabled } = known
+      if (disabled) throw accountDisabled(disabled)
       return { accountId, apiKeyId: id, publicId, permissions }
     },
 
@@ -63,18 +68,20 @@ export function identityServices({ database, secrets, rememberedKeys, log }: Ide
     const { nowSql } = database
     const rows = await database.query(
       Prisma.sql`
-        SELECT public_id, id, account_id, secret_hash, permissions,
-          extract(epoch FROM expires_at - ${nowSql})::float8 * 1000 AS remaining_ms,
-          coalesce(last_used_at < ${nowSql} - interval '1 minute', true) AS is_stale
-        FROM api_keys k WHERE public_id = ANY(${wanted.map(({ publicId }) => publicId)}::text[]) AND ${activeKeySql(nowSql)}`,
+        SELECT k.public_id, k.id, k.account_id, k.secret_hash, k.permissions,
+          extract(epoch FROM k.expires_at - ${nowSql})::float8 * 1000 AS remaining_ms,
+          coalesce(k.last_used_at < ${nowSql} - interval '1 minute', true) AS is_stale, a.disabled_at, a.disabled_reason
+        FROM api_keys k JOIN accounts a ON a.id = k.account_id
+        WHERE k.public_id = ANY(${wanted.map(({ publicId }) => publicId)}::text[]) AND ${validKeySql(nowSql)}`,
       {
         ...{ publicId: text, id: int4, accountId: int4, secretHash: bytea },
         ...{ permissions: nullable(jsonb<Permissions>()), remainingMs: nullable(float8), isStale: bool },
+        ...disabledRow,
       },
     )
     const stale = rows.filter(({ isStale }) => isStale).map(({ id }) => id)
     if (stale.length > 0) await recordUse(stale)
-    const keys = new Map(rows.map(({ publicId, ...key }) => [publicId, key]))
+    const keys = new Map(rows.map(({ publicId, ...key }) => [publicId, { ...key, disabled: disabledOf(key) }]))
     return new Map(wanted.map(one => [one, keys.get(one.publicId)]))
   }
 
@@ -92,12 +99,17 @@ export function identityServices({ database, secrets, rememberedKeys, log }: Ide
     if (!timingSafeEqual(Buffer.from(proof), Buffer.from(proofOf(secrets, instanceId)))) return undefined
     const [row] = await database.query(
       Prisma.sql`
-        SELECT i.account_id, i.api_key_id FROM instances i JOIN api_keys k ON k.id = i.api_key_id
+        SELECT i.account_id, i.api_key_id, a.disabled_at, a.disabled_reason
+        FROM instances i JOIN api_keys k ON k.id = i.api_key_id JOIN accounts a ON a.id = i.account_id
         WHERE i.id = ${String(instanceId)}::bigint AND i.destroyed_at IS NULL
           AND (k.revoked_at IS NULL OR k.keep_instance_keys) AND (k.expires_at IS NULL OR k.expires_at > ${database.nowSql})`,
-      { accountId: int4, apiKeyId: int4 },
+      { accountId: int4, apiKeyId: int4, ...disabledRow },
     )
-    return row && { ...row, publicId: '', permissions: instancePermissions(instanceId) }
+    const disabled = row && disabledOf(row)
+    if (disabled) throw accountDisabled(disabled)
+    if (!row) return undefined
+    const { accountId, apiKeyId } = row
+    return { accountId, apiKeyId, publicId: '', permissions: instancePermissions(instanceId) }
   }
 
   /**
@@ -113,6 +125,8 @@ export function identityServices({ database, secrets, rememberedKeys, log }: Ide
       ) used WHERE api_keys.id = used.id`)
   }
 }
+
+const disabledRow = { disabledAt: nullable(timestamptz), disabledReason: nullable(text) }
 
 /** The key with which an instance may start, stop and destroy itself. */
 export function instanceApiKey(secrets: Secrets, instanceId: bigint): string {

@@ -1,6 +1,7 @@
 // The API keys that this gateway has read lately, so that a client's next read needs no statement to identify it. Requests
 // that may change something do not rely on this: another gateway may have changed the key a moment ago.
 
+import type { Disabled } from '../../../domain/accounts/disabled.ts'
 import type { Permissions } from '../../../domain/accounts/permissions/permissions.ts'
 
 /** A key that was valid when it was read, and for how long it can stay valid. */
@@ -9,6 +10,8 @@ export type KnownKey = {
   accountId: number
   secretHash: Buffer
   permissions: Permissions | null
+  /** Set if an operator has disabled its account. */
+  disabled: Disabled | null
   /** Until it expires; null if it never does. */
   remainingMs: number | null
 }

@@ -3,6 +3,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Statements } from '../../../database/statements.ts'
 import type { Transaction } from '../../../database/transaction.ts'
+import { accountDisabled, disabledOf } from '../../../domain/accounts/disabled.ts'
 import { type BillingAction, midnightBefore } from '../../../domain/billing/due.ts'
 import { systemActor } from '../../../domain/events/actor.ts'
 import type { Machine } from '../../../domain/machines/machines.ts'
@@ -96,9 +97,18 @@ async function stopInstances(
   const machines: number[] = []
   for (const [reason, instances] of perReason) {
     const steps = instances.map(({ id }) => ({ id, outcome: 'applied' as const, targetState: 'stopped' as const }))
-    machines.push(...(await applyPlans(tx, { actor: systemActor, reason }, steps, taken, at)))
+    const message = reason === 'ACCOUNT_DISABLED' ? await loadDisabledMessage(tx, accountId) : undefined
+    const cause = { actor: systemActor, reason, ...(message !== undefined && { message }) }
+    machines.push(...(await applyPlans(tx, cause, steps, taken, at)))
   }
   return machines
+}
+
+/** What the renter reads; undefined if the account is enabled again. */
+async function loadDisabledMessage(tx: Transaction, id: number): Promise<string | undefined> {
+  const select = { disabledAt: true, disabledReason: true } as const
+  const disabled = disabledOf(await tx.prisma(prisma => prisma.account.findUniqueOrThrow({ where: { id }, select })))
+  return disabled ? accountDisabled(disabled).message : undefined
 }
 
 /** Charges ended meters, and running meters up to the last midnight. */

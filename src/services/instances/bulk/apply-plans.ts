@@ -41,7 +41,7 @@ export async function applyPlans(
  * another instance is rented in place of this one: only the last of them counts, or the failure would forbid its own
  * replacement.
  */
-const notGivenUp: Cause['reason'][] = ['OPERATOR_REQUEST', 'RENTAL_ENDED', 'REPLACED']
+const notGivenUp: Cause['reason'][] = ['OPERATOR_REQUEST', 'ACCOUNT_DISABLED', 'RENTAL_ENDED', 'REPLACED']
 
 /** Ends the GPU charges of stopped instances and all charges of destroyed instances. */
 async function stopCharging(tx: Transaction, cause: Cause, changes: PlannedChange[], at: Date): Promise<void> {

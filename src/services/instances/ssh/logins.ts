@@ -19,6 +19,9 @@ export type SshLogin = { accountId: number; instanceId: bigint; fingerprint: str
 export type SshAccess = { container: OwnedContainerRef; refusal: string | undefined }
 export type SshLogins = ReturnType<typeof sshLoginServices>
 
+/** Whether an operator has disabled the account of an instance `i`. */
+const isDisabledSql = sql`EXISTS (SELECT FROM accounts a WHERE a.id = i.account_id AND a.disabled_at IS NOT NULL)`
+
 /** Attached to the instance and not deleted. In args mode no key is: there any key of the account learns that. */
 const isKeySql = sql`k.account_id = i.account_id AND k.deleted_at IS NULL AND (
   EXISTS (SELECT FROM instance_ssh_keys a WHERE a.instance_id = i.id AND a.ssh_key_id = k.id)
@@ -46,11 +49,12 @@ export function sshLoginServices({ database }: DataDeps) {
       if (logins.length === 0) return new Map()
       const rows = await database.query(
         sql`SELECT t.n::int AS index, i.id, i.destroyed_at IS NOT NULL AS is_destroyed,
+          ${isDisabledSql} AS is_disabled,
           EXISTS (SELECT FROM ssh_keys k WHERE k.fingerprint = t.fingerprint AND ${isKeySql}) AS has_key
         FROM unnest(${logins.map(login => String(login.instanceId))}::bigint[], ${logins.map(login => login.fingerprint)}::text[])
           WITH ORDINALITY AS t(id, fingerprint, n)
         JOIN instances i ON i.id = t.id`,
-        { index: int4, id: int8, isDestroyed: bool, hasKey: bool },
+        { index: int4, id: int8, isDestroyed: bool, isDisabled: bool, hasKey: bool },
       )
       const endings = rows.map(({ index, id, ...facts }) => [index - 1, sshEnding(id, facts)] as const)
       return new Map(endings.filter((ending): ending is [number, string] => ending[1] !== undefined))
@@ -63,6 +67,7 @@ export function sshLoginServices({ database }: DataDeps) {
   }: Pick<SshLogin, 'instanceId' | 'fingerprint'>): Promise<SshAccess | undefined> {
     const [found] = await database.query(
       sql`SELECT i.id, i.account_id, i.machine_id, i.status, i.target_state, i.destroyed_at IS NOT NULL AS is_destroyed, i.vm,
+        ${isDisabledSql} AS is_disabled,
         i.launch -> 'mode' AS mode
       FROM instances i JOIN ssh_keys k ON k.fingerprint = ${fingerprint} AND ${isKeySql}
       WHERE i.id = ${String(instanceId)}::bigint`,
@@ -74,7 +79,7 @@ export function sshLoginServices({ database }: DataDeps) {
           status: enumeration<InstanceStatus>(),
           targetState: enumeration<TargetState>(),
         },
-        ...{ isDestroyed: bool, vm: bool, mode: jsonb<LaunchConfig['mode']>() },
+        ...{ isDestroyed: bool, isDisabled: bool, vm: bool, mode: jsonb<LaunchConfig['mode']>() },
       },
     )
     if (!found) return undefined

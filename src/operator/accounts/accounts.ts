@@ -1,6 +1,6 @@
-import { printUsd } from '../domain/money.ts'
-import { defineCommand, type OperatorCommand, readAllRows } from './command.ts'
-import { parseAmountOption, parseQuotaOption } from './options.ts'
+import { printUsd } from '../../domain/money.ts'
+import { defineCommand, type OperatorCommand, readAllRows } from '../command.ts'
+import { parseAmountOption, parseQuotaOption } from '../options.ts'
 
 export const accountCommands = {
   'account create': defineCommand(

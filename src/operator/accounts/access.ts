@@ -1,0 +1,57 @@
+// Commands that say whether an account may use the service.
+
+import { printUsd } from '../../domain/money.ts'
+import type { AccountName } from '../../services/accounts/accounts.ts'
+import { type CommandOperations, defineCommand, type OperatorCommand } from '../command.ts'
+import { nameOptions, parseAccountName } from './name.ts'
+
+export const accessCommands = {
+  'account show': defineCommand(
+    {
+      summary: 'Prints one account: its credit, what it has, its quotas, and whether it is disabled.',
+      options: nameOptions,
+    },
+    options => {
+      const name = parseAccountName(options)
+      return operations => showAccount(operations, name)
+    },
+  ),
+  'account disable': defineCommand(
+    {
+      summary:
+        'Refuses the keys of an account, ends its streams and sessions, and stops its instances. The renter reads the reason.',
+      options: {
+        ...nameOptions,
+        reason: { required: true, meaning: 'why; the renter reads it, so write it for the renter' },
+        'keep-instances': { flag: true, meaning: 'let instances go on, and cost money, as they would otherwise' },
+      },
+    },
+    ({ reason, 'keep-instances': keepInstances, ...options }) => {
+      const name = parseAccountName(options)
+      return async operations => {
+        const { id, changed } = await operations.accounts.disable(name, { reason, keepInstances })
+        return { ...(await showAccount(operations, { id })), changed }
+      }
+    },
+  ),
+  'account enable': defineCommand(
+    {
+      summary:
+        'Lets the keys of a disabled account work again. Its instances stay stopped until the renter starts them.',
+      options: { ...nameOptions, reason: { meaning: 'note for the history of the account' } },
+    },
+    ({ reason, ...options }) => {
+      const name = parseAccountName(options)
+      return async operations => {
+        const { id, changed } = await operations.accounts.enable(name, reason)
+        return { ...(await showAccount(operations, { id })), changed }
+      }
+    },
+  ),
+} satisfies Record<string, OperatorCommand>
+
+async function showAccount({ accounts }: CommandOperations, name: AccountName) {
+  const { creditNanos, costPerHourNanos, quotas, ...account } = await accounts.show(name)
+  const [credit, costPerHour] = [printUsd(creditNanos), printUsd(costPerHourNanos)]
+  return { ...account, credit, costPerHour, quotas }
+}
