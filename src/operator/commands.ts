@@ -2,6 +2,7 @@ import { suggestNames } from '../domain/nearest.ts'
 import { compose } from '../services/compose.ts'
 import { accessCommands } from './accounts/access.ts'
 import { accountCommands } from './accounts/accounts.ts'
+import { capCommands } from './accounts/caps.ts'
 import type { OperatorCommand } from './command.ts'
 import { creditCommands } from './credit.ts'
 import { databaseCommands } from './database.ts'
@@ -19,6 +20,7 @@ import { toolboxCommands } from './toolbox.ts'
 const commands: Record<string, OperatorCommand> = compose(
   accountCommands,
   accessCommands,
+  capCommands,
   keyCommands,
   creditCommands,
   instanceCommands,

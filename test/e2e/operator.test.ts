@@ -98,14 +98,23 @@ describe('an operator', () => {
     expect(await revoke()).toEqual({ code: 1, errors, result: '' })
   })
 
-  it('disables and enables an account, named by its email address or its id', async () => {
+  it('disables, caps and enables an account, named by its email address or its id', async () => {
     const reason = ['--reason', 'The card was charged back.']
     const disabled = await runBerth(env, 'account', 'disable', '--email', 'ADA@example.com', ...reason)
-    const facts = { id: 1, email: 'ada@example.com', disabledReason: reason[1] }
+    const facts = { id: 1, email: 'ada@example.com', disabledReason: reason[1], caps: {} }
     expect(disabled).toMatchObject({ code: 0, errors: '', result: { ...facts, changed: true } })
     const again = await runBerth(env, 'account', 'disable', '--id', 'acc_1', ...reason)
     expect(again.result).toEqual({ ...disabled.result, changed: false })
-    expect((await runBerth(env, 'account', 'show', '--id', '1')).result).toMatchObject(facts)
+    const cap = await runBerth(env, 'account', 'cap', '--id', '1', '--hour', '2.5', '--month', '100', '--stop-running')
+    const caps = Object.fromEntries(
+      [
+        ['hour', '2.5'],
+        ['month', '100'],
+      ].map(([window, amount]) => [window, { amount, stopsRunning: true, reachedAt: null }]),
+    )
+    expect(cap).toEqual({ code: 0, errors: '', result: { account: 'ada@example.com', caps } })
+    expect((await runBerth(env, 'account', 'show', '--id', '1')).result).toMatchObject({ ...facts, caps })
+    await runBerth(env, 'account', 'cap', '--id', '1', '--hour', 'none', '--month', 'none')
     const enabled = await runBerth(env, 'account', 'enable', '--id', '1')
     expect(enabled.result).toMatchObject({ ...facts, disabledAt: null, disabledReason: null, changed: true })
   })
@@ -237,7 +246,7 @@ describe('docs/operating.md', () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(35)
+    expect(commands).toHaveLength(36)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
     const { code, result, errors } = await runBerth(

@@ -103,6 +103,12 @@ export function limitErrors(
   })
 }
 
+/** The error for an account that would change a limit of its operator. */
+export function capRefusal(): DomainError<'FORBIDDEN'> {
+  const message = 'An operator of the service set this spend limit, so only they can change or delete it.'
+  return new DomainError('FORBIDDEN', message, { missing: [] })
+}
+
 /** The error for a second limit of the same account or key in the same window. */
 export function limitExists({ id, apiKeyId, window }: SpendLimit): DomainError<'CONFLICT'> {
   const whose = apiKeyId === null ? 'the account' : withIds`API key ${mention('ApiKey', apiKeyId)}`
@@ -116,13 +122,15 @@ function compareLimits(one: SpendLimit, other: SpendLimit): number {
 }
 
 function limitExceeded(limit: SpendLimitWithUsage, askedNanos: bigint, at: Date): DomainError<'SPEND_LIMIT_EXCEEDED'> {
-  const { apiKeyId, window, amountNanos, usedNanos } = limit
+  const { apiKeyId, window, amountNanos, usedNanos, cap } = limit
   const [amount, used, asked] = [printUsd(amountNanos), printUsd(usedNanos), printUsd(askedNanos)]
   const whose = apiKeyId === null ? 'the account' : withIds`API key ${mention('ApiKey', apiKeyId)}`
+  const setBy = cap ? ' that an operator set' : ''
+  const raise = cap ? 'ask the operator to raise the limit' : 'raise the limit'
   const message =
     window === 'hour'
-      ? withIds`The spend limit of ${whose} is $${amount} an hour: $${used} is in use and this request adds $${asked}. Stop or destroy something first, or raise the limit.`
-      : withIds`The spend limit of ${whose} is $${amount} a ${window} and is reached: $${used} is spent. This request costs $${asked} an hour. Wait for the next ${window} (UTC), or raise the limit.`
+      ? withIds`The spend limit of ${whose}${setBy} is $${amount} an hour: $${used} is in use and this request adds $${asked}. Stop or destroy something first, or ${raise}.`
+      : withIds`The spend limit of ${whose}${setBy} is $${amount} a ${window} and is reached: $${used} is spent. This request costs $${asked} an hour. Wait for the next ${window} (UTC), or ${raise}.`
   // A limit of $0 is reached again as soon as the next window starts.
   const retryAfter = window === 'hour' || amountNanos === 0n ? null : windowAt(window, at).until
   return new DomainError('SPEND_LIMIT_EXCEEDED', message, { limit, askedNanos, retryAfter })

@@ -14,6 +14,8 @@ export type SpendLimit = {
   window: SpendWindow
   amountNanos: bigint
   action: SpendAction
+  /** Whether an operator set it. The account cannot change it, and has its own limits beside it. */
+  cap: boolean
   createdAt: Date
   /**
    * When the current amount and action were set. Earlier spending in the window counts, but the limit is never reached

@@ -67,8 +67,9 @@ export const Account = builder.prismaObject('Account', {
     spendLimits: t.field({
       type: [SpendLimit],
       nullable: true,
-      complexity: { multiplier: 3 },
-      description: 'Spend limits of the account as a whole, at most one per window.',
+      complexity: { multiplier: 6 },
+      description:
+        'Spend limits of the account as a whole. Per window there is at most one that you set, and one that the operator set.',
       requires: 'billing.spendLimits',
       resolve: (_account, _args, context, info) => loadSpendLimits(context, selectionOf(context, info), null),
     }),

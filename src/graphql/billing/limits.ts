@@ -61,6 +61,10 @@ export const SpendLimit = builder.prismaObject('SpendLimit', {
       type: SpendLimitAction,
       description: 'Action of the gateway when the limit is reached.',
     }),
+    setByOperator: t.exposeBoolean('cap', {
+      description:
+        'Whether the operator of the gateway set the limit. Then only the operator can change or delete it. Limits of your own may stand beside it.',
+    }),
     reachedAt: t.field({
       type: 'DateTime',
       nullable: true,

@@ -3,12 +3,13 @@
 import { printUsd } from '../../domain/money.ts'
 import type { AccountName } from '../../services/accounts/accounts.ts'
 import { type CommandOperations, defineCommand, type OperatorCommand } from '../command.ts'
+import { presentCaps } from './caps.ts'
 import { nameOptions, parseAccountName } from './name.ts'
 
 export const accessCommands = {
   'account show': defineCommand(
     {
-      summary: 'Prints one account: its credit, what it has, its quotas, and whether it is disabled.',
+      summary: 'Prints one account: its credit, what it has, its quotas and caps, and whether it is disabled.',
       options: nameOptions,
     },
     options => {
@@ -50,8 +51,8 @@ export const accessCommands = {
   ),
 } satisfies Record<string, OperatorCommand>
 
-async function showAccount({ accounts }: CommandOperations, name: AccountName) {
+async function showAccount({ accounts, caps }: CommandOperations, name: AccountName) {
   const { creditNanos, costPerHourNanos, quotas, ...account } = await accounts.show(name)
   const [credit, costPerHour] = [printUsd(creditNanos), printUsd(costPerHourNanos)]
-  return { ...account, credit, costPerHour, quotas }
+  return { ...account, credit, costPerHour, quotas, caps: presentCaps(await caps.ofAccount(account.id)) }
 }

@@ -1,3 +1,4 @@
+import { capOperations } from '../billing/limits/caps.ts'
 import { compose } from '../compose.ts'
 import type { DataDeps } from '../deps.ts'
 import { accountOperations } from './accounts.ts'
@@ -21,5 +22,6 @@ export function createAccountOperations(deps: DataDeps) {
       accountLedgerOperations(deps),
     ),
     apiKeys: apiKeyOperations(deps),
+    caps: capOperations(deps),
   }
 }

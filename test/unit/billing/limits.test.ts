@@ -16,7 +16,16 @@ const date = (text: string) => new Date(`${text}Z`)
 const usd = 1_000_000_000n
 
 const aLimit = (facts: Partial<SpendLimitWithUsage> = {}): SpendLimitWithUsage => ({
-  ...{ id: 1, apiKeyId: null, window: 'day', amountNanos: usd, action: 'block_new', usedNanos: 0n, reachedAt: null },
+  ...{
+    id: 1,
+    apiKeyId: null,
+    window: 'day',
+    amountNanos: usd,
+    action: 'block_new',
+    cap: false,
+    usedNanos: 0n,
+    reachedAt: null,
+  },
   createdAt: date('2026-01-01T00:00'),
   updatedAt: date('2026-01-01T00:00'),
   ...facts,

@@ -97,6 +97,9 @@ describe('help', () => {
     const byName = ['key', 'revoke', '--name', 'laptop']
     expect(() => findCommand(byName)).toThrow('Give the --account whose keys have the --name.')
     expect(() => findCommand(['account', 'show'])).toThrow('Give either --email or --id.\nUsage:\n  account show')
+    expect(() => findCommand(['account', 'cap', '--id', 'acc_7'])).toThrow(
+      'No cap is given. Give at least one of --hour',
+    )
     expect(() => findCommand(['instance', 'list', '--status', 'runing'])).toThrow(
       '--status has the unknown status "runing". Did you mean "running"?',
     )

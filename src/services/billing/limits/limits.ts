@@ -1,7 +1,7 @@
 import type { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { checkLimitAmount, limitExists } from '../../../domain/billing/limits.ts'
+import { capRefusal, checkLimitAmount, limitExists } from '../../../domain/billing/limits.ts'
 import type { SpendAction, SpendLimit, SpendWindow } from '../../../domain/billing/spend-limit.ts'
 import { DomainError, itemGone, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
@@ -24,6 +24,7 @@ export const usageSelect = {
   window: true,
   amountNanos: true,
   action: true,
+  cap: true,
   createdAt: true,
   updatedAt: true,
   reachedAt: true,
@@ -120,7 +121,7 @@ async function createInTransaction(tx: Transaction, actor: Actor, input: SpendLi
   if (apiKeyId === actor.apiKeyId)
     throw new DomainError('FORBIDDEN', 'An API key cannot set a limit for itself. Use another key.', { missing: [] })
   const limits = await findLimits(tx, accountId)
-  const existing = limits.find(limit => limit.window === window && limit.apiKeyId === apiKeyId)
+  const existing = limits.find(limit => !limit.cap && limit.window === window && limit.apiKeyId === apiKeyId)
   if (existing) throw limitExists(existing)
   const { at } = await readBalance(tx, accountId, tx.at)
   const data = { accountId, apiKeyId, window, amountNanos, action, createdAt: at, updatedAt: at }
@@ -137,7 +138,7 @@ async function updateInTransaction(
   change: SpendLimitChange,
 ): Promise<number> {
   const at = await lockForChange(tx, actor)
-  const before = await findLimit(tx, actor, id)
+  const before = await findOwnLimit(tx, actor, id)
   const { amountNanos = before.amountNanos, action = before.action } = change
   if (amountNanos === before.amountNanos && action === before.action) return before.id
   const data = { amountNanos, action, updatedAt: at, reachedAt: null }
@@ -150,15 +151,17 @@ async function updateInTransaction(
 
 async function deleteInTransaction(tx: Transaction, actor: Actor, id: bigint): Promise<void> {
   const at = await lockForChange(tx, actor)
-  const limit = await findLimit(tx, actor, id)
+  const limit = await findOwnLimit(tx, actor, id)
   await tx.prisma(prisma => prisma.spendLimit.delete({ where: { id: limit.id }, select: { id: true } }))
   const event = { ...limitEvent(actor), kind: 'SPEND_LIMIT_DELETED' as const }
   await recordEvents(tx, [{ ...event, before: limitEventFacts(limit) }], at)
 }
 
-async function findLimit(tx: Transaction, { accountId }: Actor, id: bigint): Promise<SpendLimit> {
+/** A limit that the account may change. */
+async function findOwnLimit(tx: Transaction, { accountId }: Actor, id: bigint): Promise<SpendLimit> {
   const limit = (await findLimits(tx, accountId)).find(one => BigInt(one.id) === id)
   if (!limit) throw notFound('SpendLimit', id)
+  if (limit.cap) throw capRefusal()
   return limit
 }
 
@@ -209,6 +212,6 @@ export async function checkKeyHasNoLimit(
 
 type LimitFacts = Pick<SpendLimit, 'id' | 'apiKeyId' | 'window' | 'amountNanos' | 'action'>
 
-function limitEventFacts({ id, apiKeyId, window, amountNanos, action }: LimitFacts) {
+export function limitEventFacts({ id, apiKeyId, window, amountNanos, action }: LimitFacts) {
   return { spendLimitId: id, apiKeyId, window, amountNanos: String(amountNanos), action }
 }

@@ -1,7 +1,7 @@
 // Usage of spend limits. Every transaction that locks an account records the limits that the account has reached.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { enumeration, int4, int8, nullable, timestamptz } from '../../../database/row-types.ts'
+import { bool, enumeration, int4, int8, nullable, timestamptz } from '../../../database/row-types.ts'
 import { columnsSql } from '../../../database/rows.ts'
 import type { Statements } from '../../../database/statements.ts'
 import type { Transaction } from '../../../database/transaction.ts'
@@ -22,7 +22,7 @@ import { loadDesiredRates, loadSpending } from '../spending.ts'
 const { sql } = Prisma
 const limitRow = {
   ...{ id: int4, apiKeyId: nullable(int4), window: enumeration<SpendWindow>(), amountNanos: int8 },
-  ...{ action: enumeration<SpendAction>(), createdAt: timestamptz, updatedAt: timestamptz },
+  ...{ action: enumeration<SpendAction>(), cap: bool, createdAt: timestamptz, updatedAt: timestamptz },
   reachedAt: nullable(timestamptz),
 }
 
