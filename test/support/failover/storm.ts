@@ -38,7 +38,7 @@ export async function runStorm(site: FailoverSite, seed: number) {
     first.start()
     await cluster.untilComplete()
     const second = await cluster.primary()
-    await measure('frozen', async () => second.freeze())
+    await measure('frozen', second.freeze)
     second.thaw()
     await cluster.untilComplete()
     await measure('switched over', cluster.switchOver)
