@@ -12,7 +12,14 @@ import { dumpDatabase } from '../support/database/dump.ts'
 import { freePort } from '../support/engine/registry.ts'
 import { type HostProcess, startHosts } from '../support/machines/host-processes.ts'
 import { engineFacts, joinAsHost } from '../support/machines/hosts.ts'
-import { type GatewayProcess, makeDataDir, runBerth, startGateway, stopProgram } from '../support/processes/programs.ts'
+import {
+  type GatewayProcess,
+  makeDataDir,
+  type RunningProgram,
+  runBerth,
+  startGateway,
+  stopProgram,
+} from '../support/processes/programs.ts'
 import { openRawSocket } from '../support/streams.ts'
 import { openReceiver, type Receiver } from '../support/webhooks/receiver.ts'
 
@@ -56,6 +63,7 @@ let folder: Awaited<ReturnType<typeof makeDataDir>>
 let gateway: GatewayProcess
 let receiver: Receiver
 let agent: HostProcess
+const programs: RunningProgram[] = []
 let key: string
 /** What the gateway made, with what it is. */
 const made = new Map<string, string>()
@@ -74,11 +82,14 @@ beforeAll(async () => {
     ...{ DEMO_MARKET: 'true', SIMULATED_DELAY: '0', LOG_LEVEL: 'trace', WEBHOOK_PRIVATE_ADDRESSES: 'true' },
     ...{ SSH_PORT: String(sshPort), NOTEBOOK_PORT: String(notebookPort) },
   })
+  programs.push(gateway)
   const account = await berth('account', 'create', '--email', 'ada@example.com', '--credit', '1000')
   key = keep('API key', account.apiKey)
 })
 
 afterAll(async () => {
+  // They have ended, unless the test has failed.
+  for (const { child } of programs) child.kill('SIGKILL')
   await receiver.close()
   await folder.remove()
   await database.drop()
@@ -150,6 +161,7 @@ async function joinHost(): Promise<void> {
     },
   })
   agent = await startHosts({ gateway: gateway.url, keys: [keep('key of a host', host.key)], database: database.url })
+  programs.push(agent)
 }
 
 const findOffer = async (machineId?: number) => {
