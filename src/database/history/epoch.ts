@@ -42,10 +42,12 @@ export function createEpochCheck(): EpochCheck {
     const raised = isOther
       ? await unless(missingCodes, raiseEpoch(client, { name, witnessed, isStart: false }), undefined)
       : undefined
+    // This connection may have waited while another one raised the epoch.
+    const epoch = raised?.epoch ?? (isOther ? (await readOutbox(client))?.epoch : undefined) ?? known.epoch
     // Another process raised the epoch, and may not have known what this one knows.
-    if (!raised && before && before.epoch !== known.epoch)
-      await client.query('UPDATE failovers SET witnessed = true WHERE epoch = $1 AND NOT witnessed', [known.epoch])
-    last = newerOf(last, { name, epoch: raised?.epoch ?? known.epoch })
+    if (!raised && before && before.epoch !== epoch)
+      await client.query('UPDATE failovers SET witnessed = true WHERE epoch = $1 AND NOT witnessed', [epoch])
+    last = newerOf(last, { name, epoch })
     return raised
   }
 }
