@@ -67,7 +67,8 @@ export async function captureQueries(work: () => Promise<unknown>): Promise<stri
   return (await captureStatements(work)).map(({ text }) => text).filter(text => !identifiesKey.test(text))
 }
 
-const identifiesKey = /FROM api_keys k\s+WHERE public_id|UPDATE api_keys SET last_used_at/
+const identifiesKey =
+  /FROM api_keys k JOIN accounts a ON a.id = k.account_id\s+WHERE k.public_id|UPDATE api_keys SET last_used_at/
 
 /** The statements that the work sends to the database, with their names and values. */
 export async function captureStatements(work: () => Promise<unknown>): Promise<Statement[]> {

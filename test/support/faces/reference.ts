@@ -237,6 +237,7 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
   }
   const spendLimit = (row: (typeof account)['spendLimits'][number]): Item => ({
     ...{ __typename: 'SpendLimit', ...row, id: `lim_${row.id}`, window: upper(row.window), action: upper(row.action) },
+    setByOperator: row.cap,
     amount: printUsd(row.amountNanos),
     subjectId: row.apiKeyId === null ? `acc_${accountId}` : `key_${row.apiKeyId}`,
     subject: () => (row.apiKeyId === null ? wholeAccount : itemOf('ApiKey', printId('ApiKey', row.apiKeyId))),
