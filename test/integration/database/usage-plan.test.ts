@@ -22,9 +22,10 @@ async function addHistory(key: string, count: number, charges: number): Promise<
   const account = (await app.rest(key, 'GET', '/users/current/')).body.id as number
   await app.sql(`SET session_replication_role = replica;
     WITH copied AS (
-      INSERT INTO instances SELECT (json_populate_record(source, json_build_object('id', nextval('instances_id_seq'),
-        'offer_id', -100000 * ${account} - n, 'label', 'run ' || n % 100, 'destroyed_at', now()))).*
-      FROM instances source, generate_series(1, ${count}) n WHERE source.id = ${id} RETURNING id, account_id
+      INSERT INTO instances SELECT copy.* FROM instances source, generate_series(1, ${count}) n,
+        json_populate_record(source, json_build_object('id', nextval('instances_id_seq'),
+          'offer_id', -100000 * ${account} - n, 'label', 'run ' || n % 100, 'destroyed_at', now())) copy
+      WHERE source.id = ${id} RETURNING id, account_id
     ), metered AS (
       INSERT INTO meters (account_id, instance_id, kind, rate_nanos, since, began_at)
       SELECT account_id, id, 'disk', 0, timestamptz '2020-01-01Z' + (id % 600 + ${charges}) * interval '1 day',
@@ -109,7 +110,7 @@ describe('the usage of an account with 100,000 charges', () => {
     // A sixth of the meters had charges in the first two months.
     expect(rowsOf(scans, 'm')).toBeLessThan(meters / 4)
     expect(rowsOf(scans, 'e')).toBeGreaterThan(500)
-    expect(rowsOf(scans, 'e')).toBeLessThan((meters * chargesPerMeter) / 10)
+    expect(rowsOf(scans, 'e')).toBeLessThan((meters * chargesPerMeter) / 8)
   })
 
   it('reads no charge for a period after all of them', async () => {
