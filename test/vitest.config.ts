@@ -19,8 +19,8 @@ export default defineConfig({
   root: projectDefaults.root,
   test: {
     globalSetup: 'test/support/global-setup.ts',
-    // Tests mostly wait for the database, so four workers pay off even on few cores.
-    maxWorkers: Math.max(4, availableParallelism() - 1),
+    // Tests mostly wait for the database, so three workers pay off even on few cores.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
       {
         test: {
