@@ -100,8 +100,12 @@ describe('a request that gets no place', () => {
 
 describe('a place', () => {
   it('is left to other owners by one that has its share', async () => {
-    const held = ['/a1', '/a2', '/a3'].map(path => ask(path, 'a'))
+    const first = ask('/a1', 'a')
     await isRunning('/a1')
+    const second = ask('/a2', 'a')
+    await expect.poll(() => admission.figures().waiting).toBe(1)
+    const third = ask('/a3', 'a')
+    await expect.poll(() => admission.figures().waiting).toBe(2)
     const other = ask('/b', 'b')
     await isRunning('/a1', '/b')
     for (const path of ['/a1', '/b']) finish(path)
@@ -110,7 +114,7 @@ describe('a place', () => {
     finish('/a2')
     await isRunning('/a1', '/b', '/a2', '/a3')
     finish('/a3')
-    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200])
+    expect((await Promise.all([first, second, third])).map(({ status }) => status)).toEqual([200, 200, 200])
   })
 
   it('is free again once a stream has begun', async () => {
