@@ -3,7 +3,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { chown, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type FaultyProxy, startFaultyProxy } from '../database/faulty-proxy.ts'
 import { type NodeAddresses, passwords, patroniConfiguration } from './configuration.ts'
 import { type Daemon, freePorts, startDaemon, unprivilegedUser } from './programs.ts'
@@ -59,20 +58,19 @@ export async function createNode({ name, folder: parent, etcdPort, synchronous }
       for (const pid of processes) signalIfAlive(pid, 'SIGKILL')
       await stopping
     },
-    /**
-     * All of its processes stand still, as on a computer that hangs. Their connections stay open. Patroni has just ended a round:
-     * in the middle of one, version 3.0.2 takes its place in etcd back without a look when it goes on. See the page.
-     */
-    async freeze(): Promise<void> {
-      const rounds = () => (patroni?.output() ?? '').split('the leader with the lock').length
-      const before = rounds()
-      while (rounds() === before) await sleep(5)
+    /** All of its processes stand still, as on a computer that hangs. Their connections stay open. */
+    freeze(): void {
       isFrozen = true
       signalAll('SIGSTOP')
     },
-    thaw(): void {
-      signalAll('SIGCONT')
+    /**
+     * Ends a server that stands still, as a watchdog does, and starts it. If it went on, Patroni 3.0.2 could take its role back: see
+     * the page.
+     */
+    async reset(): Promise<void> {
+      await this.kill()
       isFrozen = false
+      this.start()
     },
     close: () => link.close(),
   }

@@ -38,8 +38,8 @@ export async function runStorm(site: FailoverSite, seed: number) {
     first.start()
     await cluster.untilComplete()
     const second = await cluster.primary()
-    await measure('frozen', second.freeze)
-    second.thaw()
+    await measure('frozen', async () => second.freeze())
+    await second.reset()
     await cluster.untilComplete()
     await measure('switched over', cluster.switchOver)
   }
