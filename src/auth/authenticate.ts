@@ -45,7 +45,7 @@ async function identify(
   try {
     return await meter.check(key, () => apiKeys.identify(key, how), itself)
   } catch (error) {
-    // Nobody else pays for what is asked with keys of a disabled account.
+    // A disabled account does not pay, so the address does.
     if (error instanceof DomainError && error.code === 'ACCOUNT_DISABLED') meter.take('address', queryPoints)
     throw error
   }

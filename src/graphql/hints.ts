@@ -1,4 +1,4 @@
-// Hints about fields that found nothing, in `extensions.hints` of the answer. They are no errors: the answer is what was asked for.
+// Adds hints to `extensions.hints` of an answer, about fields that found nothing. Finding nothing is no error.
 
 import { type ExecutionResult, type ResponsePath, responsePathAsArray } from 'graphql'
 import type { Context } from './context.ts'

@@ -93,7 +93,7 @@ describe('the keys of a disabled account', () => {
 })
 
 describe('an account', () => {
-  it('is disabled and enabled once, however often and from wherever it is asked', async () => {
+  it('is disabled and enabled once by repeated requests to several gateways', async () => {
     const operations = [app.operations, gateway.operations, second.operations]
     const disabling = operations.map(({ accounts }) => accounts.disable({ id }, { reason: why, keepInstances: false }))
     expect((await Promise.all(disabling)).filter(({ changed }) => changed)).toHaveLength(1)

@@ -99,7 +99,7 @@ it('charges a container that is down within the pass that recycles it until then
 })
 
 it.each(['recycle', 'reboot'])(
-  'charges a container that ended by itself until then, whoever asks for a %s before that is seen',
+  'charges a container that ended by itself up to its end, if a %s follows before a pass has seen the end',
   async verb => {
     const fast = await startApp({ sharedApp: app, simulatedDelay: 0 })
     const id = await rentals.rent(key)

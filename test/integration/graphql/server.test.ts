@@ -84,7 +84,7 @@ describe('the limits of an operation', () => {
   const costOf = async (query: string) => (await extensionsOf(query)).cost.requested
   const models = ['id', 'name', 'gpuRamGb', 'gpuRamMb', 'tflops', 'vendor']
   const offers = ['id', 'gpuName', 'numGpus', 'rentable', 'score', 'dlperf', 'tflops']
-  /** So many fields, none of them more often than 20 times. */
+  /** The text of this many fields, which repeats the names in turn. */
   const fieldsOf = (names: string[], count: number) =>
     Array.from({ length: count }, (_, index) => names[index % names.length]).join(' ')
 

@@ -22,7 +22,7 @@ export function capOperations({ database }: DataDeps) {
       return (await findLimits(database, accountId)).filter(({ cap }) => cap)
     },
 
-    /** Sets, changes or removes caps, and returns those that the account has then. Spending in the window so far counts. */
+    /** Sets, changes or removes caps, and returns the caps that are left. What was spent before in the same window counts. */
     async set(name: AccountName, amounts: CapAmounts, action: CapAction): Promise<AccountCaps> {
       for (const amountNanos of Object.values(amounts)) if (amountNanos !== null) checkLimitAmount(amountNanos)
       return await transaction(database, async tx => {
