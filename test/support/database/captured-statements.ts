@@ -3,7 +3,8 @@ import pg from 'pg'
 /** A statement as it was sent. A named statement is prepared once per connection. */
 export type Statement = { text: string; name: string | undefined; values: unknown[] }
 
-const sentStatements: Statement[] = []
+/** The lists of those who capture at this moment. */
+const captures = new Set<Statement[]>()
 
 let interruption: { statement: RegExp; work: () => Promise<unknown> } | undefined
 
@@ -36,7 +37,10 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
     name,
     values = separateValues,
   } = typeof statement === 'string' ? { text: statement } : (statement as QueryConfig)
-  if (text) sentStatements.push({ text, name: name || undefined, values: Array.isArray(values) ? values : [] })
+  if (text && captures.size > 0) {
+    const sent = { text, name: name || undefined, values: Array.isArray(values) ? values : [] }
+    for (const capture of captures) capture.push(sent)
+  }
   const send = (...all: unknown[]) => (query as (...all: unknown[]) => unknown).apply(this, all)
   if (text && preview && dataStatement.test(text)) {
     const ask: Ask = asked => send(asked) as Promise<pg.QueryResult>
@@ -72,9 +76,10 @@ const identifiesKey =
 
 /** The statements that the work sends to the database, with their names and values. */
 export async function captureStatements(work: () => Promise<unknown>): Promise<Statement[]> {
-  const start = sentStatements.length
-  await work()
-  return sentStatements.slice(start)
+  const sent: Statement[] = []
+  captures.add(sent)
+  await work().finally(() => captures.delete(sent))
+  return sent
 }
 
 /** Statements that read or write rows. */
