@@ -26,25 +26,17 @@ function afterPreviews(client: pg.Client, next: () => Promise<unknown>): Promise
 
 type Query = string | QueryConfig
 
-type QueryConfig = { text?: string; name?: string; values?: unknown[] }
+type QueryConfig = { text?: string; name?: string; values?: unknown }
 
 /** Every statement of this process goes through here: Prisma's and the handwritten ones. */
 const { query } = pg.Client.prototype
 pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
-  const [statement, separateValues] = args as [Query, unknown]
-  const {
-    text,
-    name,
-    values = separateValues,
-  } = typeof statement === 'string' ? { text: statement } : (statement as QueryConfig)
-  if (text && captures.size > 0) {
-    const sent = { text, name: name || undefined, values: Array.isArray(values) ? values : [] }
-    for (const capture of captures) capture.push(sent)
-  }
+  const statement = statementOf(args as [Query, unknown])
+  if (statement.text) for (const capture of captures) capture.push(statement)
   const send = (...all: unknown[]) => (query as (...all: unknown[]) => unknown).apply(this, all)
-  if (text && preview && dataStatement.test(text)) {
+  const { text } = statement
+  if (preview && dataStatement.test(text)) {
     const ask: Ask = asked => send(asked) as Promise<pg.QueryResult>
-    const statement = { text, name: name || undefined, values: Array.isArray(values) ? values : [] }
     const before = preview
     const ready = afterPreviews(this, () => before(statement, ask, this.getTransactionStatus() === 'T'))
     const callback = args.at(-1)
@@ -54,7 +46,7 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
       error => callback(error),
     )
   }
-  if (!text || !interruption?.statement.test(text)) return send(...args)
+  if (!interruption?.statement.test(text)) return send(...args)
   const { work } = interruption
   interruption = undefined
   const callback = args.at(-1)
@@ -62,6 +54,11 @@ pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
     return (send(...args) as Promise<unknown>).then(result => work().then(() => result))
   return send(...args.slice(0, -1), (...result: unknown[]) => void work().finally(() => callback(...result)))
 } as typeof query
+
+function statementOf([query, separateValues]: [Query, unknown]): Statement {
+  const { text = '', name, values = separateValues }: QueryConfig = typeof query === 'string' ? { text: query } : query
+  return { text, name: name || undefined, values: Array.isArray(values) ? values : [] }
+}
 
 /**
  * The texts of the statements that the work sends to the database, without those that identify API keys: a gateway
