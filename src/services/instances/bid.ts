@@ -52,13 +52,12 @@ export function bidServices(deps: Deps) {
     },
   }
 
-  /** Returns false when the bid stays the same. */
   async function updateBidInTransaction(
     tx: Transaction,
     actor: Actor,
     id: bigint,
     requestedBidNanos: bigint | undefined,
-  ): Promise<boolean> {
+  ): Promise<void> {
     const { accountId } = actor
     const [seen] = await tx.query(
       sql`SELECT machine_id FROM instances WHERE id = ${id} AND account_id = ${accountId}`,
@@ -72,7 +71,7 @@ export function bidServices(deps: Deps) {
     if (!bidder) throw notFound('Instance', id)
     const bidNanos = requestedBidNanos ?? (await lowestWinningBid(tx, bidder, machine))
     const outcome = decideBid(bidder, machine.minBidGpuNanos * BigInt(bidder.numGpus), bidNanos)
-    if (outcome === 'unchanged') return false
+    if (outcome === 'unchanged') return
     if (outcome === 'raised') await requireCredit(tx, actor, at)
 
     // The claim counts from now, so older claims with an equal bid come first. A stopped instance has no claim: its
@@ -91,7 +90,6 @@ export function bidServices(deps: Deps) {
     await scheduleNextAction(tx, account, id, at)
     await refuseStarted(tx, account, granted)
     if (outcome === 'raised') await refuseRaise(tx, account, actor, bidder, bidNanos)
-    return true
   }
 
   /** Refuses a bid that gives GPUs to any instance of the account that may not start now. */
