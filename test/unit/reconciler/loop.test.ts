@@ -194,6 +194,32 @@ describe('a loop', () => {
     await turn()
     expect({ done, due }).toEqual({ done: ['a'], due: ['b'] })
   })
+
+  it('waits for what a lease gets that it began before it stops', async () => {
+    const lease = Promise.withResolvers<string[]>()
+    const done: string[] = []
+    const { loop } = createTestLoop([], {
+      leaseDue: () => lease.promise,
+      work: async item => {
+        await turn()
+        done.push(item)
+      },
+    })
+    loop.start()
+    const stopping = loop.stop()
+    lease.resolve(['a'])
+    await stopping
+    expect(done).toEqual(['a'])
+  })
+
+  it('stops also when the last lease fails', async () => {
+    const lease = Promise.withResolvers<string[]>()
+    const { loop } = createTestLoop([], { leaseDue: () => lease.promise })
+    loop.start()
+    const stopping = loop.stop()
+    lease.reject(new Error('No.'))
+    await expect(stopping).resolves.toBeUndefined()
+  })
 })
 
 describe('a loop that cannot lease', () => {
