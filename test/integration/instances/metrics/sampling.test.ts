@@ -373,6 +373,7 @@ describe('metrics', () => {
     }
     expect(await purgeAfter(3_600_000)).toEqual([4, 1])
     expect(await purgeAfter(3_600_000)).toEqual([0, 1])
+    expect(await read({ lastSeconds: 10_800, resolutionSeconds: 60 })).toMatchObject([{ cpuCores: 1 }])
     for (let day = 1; day <= 6; day += 1) expect(await purgeAfter(86_400_000)).toEqual([0, 1])
     expect(await read({ lastSeconds: 604_800, resolutionSeconds: 3_600 })).toMatchObject([{ cpuCores: 1 }])
     expect((await purgeAfter(2 * 86_400_000))[1]).toBe(0)
