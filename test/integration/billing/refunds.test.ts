@@ -94,7 +94,7 @@ it('charges GPUs until the container was last seen running when the exit instant
   await cost(id, [since, seen])
 })
 
-it('charges GPUs until the container was last seen running when the container is lost', async () => {
+it('charges GPUs until the container was last seen running when it is lost, and its disk until the machine says so', async () => {
   const { id, since } = await running()
   const seen = await seenAt(id)
   await app.sql(`DELETE FROM simulated_containers WHERE instance_id = ${id}`)
@@ -102,6 +102,7 @@ it('charges GPUs until the container was last seen running when the container is
   await app.runUntilIdle()
   expect(await account.instance(id)).toMatchObject({ status: 'unknown' })
   await cost(id, [since, seen < since ? since : seen])
+  expect((await account.entries("m.kind = 'disk'")).at(-1)).toMatchObject({ kind: 'disk', end: app.clock.now() })
 })
 
 it('charges GPUs until the exit when a grant and a stop come before the pass that sees the exit', async () => {
