@@ -272,6 +272,17 @@ describe('a command', () => {
     expect(await holders()).toEqual([{ holder_id: null }])
   })
 
+  it('changes the label of a stopped instance without waiting for the lock on its account', async () => {
+    const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
+    await stop(id)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE', [actor.accountId])
+      const relabeling = gateway.services.instances.update(actor, { ids: [id] }, { label: 'new' })
+      expect(await relabeling).toMatchObject([{ outcome: 'applied' }])
+    })
+  })
+
   it('moves the GPUs in its own transaction', async () => {
     const [id] = (await rentOnOneMachine(1, 1, 0)) as [bigint]
     await stop(id)
