@@ -28,6 +28,11 @@ it.each([
     { filter: { or: ['RTX 4090', 'H100 SXM'].map(eq => ({ gpuName: { eq } })) } },
     1_000,
   ],
+  [
+    'of one model in the order of prices per GPU',
+    { filter: { gpuName: { eq: 'RTX 4090' } }, orderBy: [{ field: 'PRICE_PER_GPU_HOUR', direction: 'ASC' }] },
+    500,
+  ],
   ['in the order of scores', { orderBy: [{ field: 'SCORE', direction: 'DESC' }] }, 500],
   ['in the order of performance', { orderBy: [{ field: 'DLPERF', direction: 'DESC' }] }, 1_000],
   ['with a disk of 200 GB', { pricing: { diskGb: 200 } }, 4_500],
