@@ -82,6 +82,13 @@ const goneFinding: Finding = {
   ...quietFinding,
 }
 
+const found = (status: Finding['status']): Finding => ({
+  ...{ status, reason: undefined, ran: status === 'running', usesGpus: true, gone: false, dueAt: null },
+  ...quietFinding,
+})
+const gpuRateOf = async (id: bigint) =>
+  (await gateway.sql("SELECT rate_nanos FROM meters WHERE instance_id = $1 AND kind = 'gpu'", [id]))[0]
+
 describe('a pass that began before a restart was requested', () => {
   it.each(['reboot', 'recycle'] as const)('keeps the pending %s', async kind => {
     const id = await rentWithPorts(0)
@@ -190,6 +197,15 @@ describe('a finding from before a command', () => {
     await idle()
     expect(await statusOf(id)).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])
   })
+
+  it('starts no charge for the GPUs of an instance that was stopped meanwhile', async () => {
+    const id = await rent({})
+    const lease = await leaseOf(id)
+    await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
+    await gateway.reconciliation.record(lease, found('running'))
+    expect(await gpuRateOf(id)).toEqual({ rate_nanos: '0' })
+    await idle()
+  })
 })
 
 it('makes an instance due on a new target state, but not on a new label', async () => {
@@ -208,19 +224,6 @@ it('makes an instance due on a new target state, but not on a new label', async 
 })
 
 describe('a finding of a lease that has ended', () => {
-  const found = (status: Finding['status']): Finding => ({
-    ...{
-      status,
-      reason: undefined,
-      ran: status === 'running',
-      usesGpus: true,
-      gone: false,
-      answered: true,
-      seenAt: null,
-    },
-    ...{ unconfirmed: false, needsRetry: false, dueAt: null },
-  })
-
   it('is not recorded beside one of the current lease, and its GPUs are not marked', async () => {
     const id = await rent({})
     const old = await leaseOf(id)
@@ -230,8 +233,7 @@ describe('a finding of a lease that has ended', () => {
     expect(await Promise.all([occupyGpus(current), occupyGpus(old)])).toEqual([true, false])
     await Promise.all([record(current, found('loading')), record(old, found('running'))])
     expect(await statusOf(id)).toMatchObject([{ status: 'loading' }])
-    const meters = await gateway.sql("SELECT rate_nanos FROM meters WHERE instance_id = $1 AND kind = 'gpu'", [id])
-    expect(meters).toEqual([{ rate_nanos: '0' }])
+    expect(await gpuRateOf(id)).toEqual({ rate_nanos: '0' })
     await idle()
   })
 })
