@@ -10,6 +10,7 @@ import { measuredSelect } from '../../../../src/services/instances/metrics/measu
 import { samplingServices } from '../../../../src/services/instances/metrics/sampling.ts'
 import { manualClock } from '../../../support/clock.ts'
 import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
+import { waitForLockWaiters, withSession } from '../../../support/database/sessions.ts'
 import { listMachines } from '../../../support/factories.ts'
 import { type Gateway, openGateway } from '../../../support/gateways.ts'
 
@@ -264,8 +265,10 @@ describe('an instance that is to stop when it is idle', () => {
   it('is due once all GPUs were idle in each sample for long enough', async () => {
     await sampleFor(8, () => loaded(9, 0))
     expect(await isDue()).toBe(false)
+    const wakes = gateway.wakeCount()
     await sampleFor(1)
     expect(await isDue()).toBe(true)
+    expect(gateway.wakeCount()).toBe(wakes + 1)
   })
 
   it.each([
@@ -377,6 +380,30 @@ describe('metrics', () => {
     for (let day = 1; day <= 6; day += 1) expect(await purgeAfter(86_400_000)).toEqual([0, 1])
     expect(await read({ lastSeconds: 604_800, resolutionSeconds: 3_600 })).toMatchObject([{ cpuCores: 1 }])
     expect((await purgeAfter(2 * 86_400_000))[1]).toBe(0)
+  })
+
+  it('stay while a long statement reads them, and delay other readers only briefly', async () => {
+    await sample()
+    clock.advance(2 * 3_600_000)
+    await withSession(testDatabase.url, async session => {
+      await session.query('BEGIN')
+      await session.query('SELECT FROM samples')
+      let isDone = false
+      const purging = chores()
+        .purgeSamples()
+        .finally(() => {
+          isDone = true
+        })
+      await waitForLockWaiters(session, () => isDone)
+      await withSession(testDatabase.url, async reader => {
+        // Less than a statement of the gateway waits for a lock.
+        await reader.query("SET lock_timeout = '1500ms'")
+        expect((await reader.query('SELECT FROM samples')).rowCount).toBe(1)
+      })
+      await purging
+    })
+    await chores().purgeSamples()
+    expect(await count('samples')).toBe(0)
   })
 
   it('keep the sample of the last half second of an hour', async () => {
