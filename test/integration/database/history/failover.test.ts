@@ -119,7 +119,9 @@ describe('a gateway', () => {
     expect(failoverWarnings).toMatchObject([{ completeUntil: completeUntil.toISOString() }])
     expect(completeUntil.getTime()).toBeGreaterThanOrEqual(keptMs - 1)
     expect(completeUntil.getTime()).toBeLessThanOrEqual(lossMs)
-    expect(noted).toMatchObject({ witnessed: true })
+    const { epoch, line, noticed_at: noticedAt } = noted as Record<string, unknown>
+    const shown = { epoch, line, witnessed: true, noticedAt, completeUntil }
+    expect(await gateways[0].operations.failovers.list()).toEqual([shown])
     // No id of the lost line is given again.
     const [ids] = await pair.runSql(pair.standbyUrl, 'SELECT last_value::int FROM instances_id_seq')
     expect(ids?.['last_value']).toBeGreaterThan(1_000_000)
