@@ -6,8 +6,8 @@ import { type OptionTable, type OptionValues, parseOptions } from './options.ts'
 
 /** One record, or one for each row of a list. */
 export type OperatorResult = Record<string, unknown> | AsyncIterable<Record<string, unknown>>
-/** How a terminal shows a row of a list that people read as text. */
-export type LineOf = (row: Record<string, unknown>) => string
+/** How a terminal shows a row of a list that people read as text: as a line, or as several. */
+export type LineOf = (row: Record<string, unknown>) => string | string[]
 
 export type OperatorCommand = {
   summary: string
@@ -16,7 +16,7 @@ export type OperatorCommand = {
   notes?: () => string
   /** Its list is no table on a terminal, but a line of text for each row. */
   lineOf?: LineOf
-  /** The command works on this computer alone, without a database. */
+  /** The command works on this computer alone, or opens the database by itself. */
   isLocal?: true
   /** The command holds this lock: no other process may add machines to the market meanwhile. */
   lock?: 'market'
@@ -32,7 +32,7 @@ export type CommandOperations = Operations & {
   /** The migrations that the database lacked when the command began. They are applied. */
   migrations: string[]
 } & LocalOperations
-/** What commands can do with this computer alone. */
+/** What commands can do without an open database. */
 export type LocalOperations = {
   /** Builds the toolbox, and returns its file. */
   toolbox: { build(): Promise<{ file: string }> }

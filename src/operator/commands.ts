@@ -16,7 +16,7 @@ import { machineCommands } from './machines.ts'
 import { marketCommands } from './market.ts'
 import { toolboxCommands } from './toolbox.ts'
 
-/** The keys are "noun verb". Two lists with a command of the same name do not compile. */
+/** The keys are "noun verb", or one word. Two lists with a command of the same name do not compile. */
 const commands: Record<string, OperatorCommand> = compose(
   accountCommands,
   accessCommands,
@@ -35,8 +35,10 @@ const commands: Record<string, OperatorCommand> = compose(
 )
 
 /** Finds a command and parses its options. An error in them ends with the command's usage. */
-export function findCommand([noun = '', verb = '', ...args]: string[]) {
-  const name = `${noun} ${verb}`.trim()
+export function findCommand(words: string[]) {
+  const name = nameOf(words)
+  const [noun = ''] = words
+  const args = words.slice(name.split(' ').length)
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
   if (!command && name === '') throw new Error(`No command is given.\n${summariesOf('')}`)
   if (!command) {
@@ -52,6 +54,10 @@ export function findCommand([noun = '', verb = '', ...args]: string[]) {
   }
 }
 
+function nameOf([noun = '', verb = '']: string[]): string {
+  return Object.hasOwn(commands, noun) ? noun : `${noun} ${verb}`.trim()
+}
+
 /** A domain error is about a value or a file's content, where the usage would not help. */
 function isUsageError(error: unknown): error is Error {
   return error instanceof Error && error.name !== 'DomainError'
@@ -60,10 +66,10 @@ function isUsageError(error: unknown): error is Error {
 /** The help that the arguments ask for; undefined if they name a command to run. */
 export function helpFor(args: string[]): string | undefined {
   if (!['help', '-h'].includes(args[0] ?? '') && !args.includes('--help')) return undefined
-  const [noun = '', verb = ''] = args.filter(arg => arg !== 'help' && !arg.startsWith('-'))
-  const name = `${noun} ${verb}`
+  const words = args.filter(arg => arg !== 'help' && !arg.startsWith('-'))
+  const name = nameOf(words)
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (!command) return summariesOf(noun)
+  if (!command) return summariesOf(words[0] ?? '')
   const width = Math.max(...Object.keys(command.options).map(option => option.length))
   const options = Object.entries(command.options).map(([option, { meaning }]) => {
     return `  --${option.padEnd(width)}  ${meaning}`

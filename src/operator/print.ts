@@ -32,18 +32,26 @@ async function* textsOf(
     return
   }
   if (!isList) return yield printBlock(answer)
-  let rows: Record<string, unknown>[] = []
   let isEmpty = true
-  for await (const row of answer) {
+  for await (const text of lineOf ? linesOf(answer, lineOf) : tablesOf(answer, columns)) {
     isEmpty = false
-    if (lineOf) {
-      yield `${withoutControls(lineOf(row))}\n`
-      continue
-    }
+    yield text
+  }
+  if (isEmpty) yield 'There are none.\n'
+}
+
+type Rows = AsyncIterable<Record<string, unknown>>
+
+async function* linesOf(answer: Rows, lineOf: LineOf): AsyncGenerator<string> {
+  for await (const row of answer) for (const line of [lineOf(row)].flat()) yield `${withoutControls(line)}\n`
+}
+
+async function* tablesOf(answer: Rows, columns: number): AsyncGenerator<string> {
+  let rows: Record<string, unknown>[] = []
+  for await (const row of answer) {
     if (rows.push(row) < rowsOfTable) continue
     yield printTable(rows, columns)
     rows = []
   }
   if (rows.length > 0) yield printTable(rows, columns)
-  if (isEmpty) yield 'There are none.\n'
 }

@@ -76,6 +76,8 @@ describe('the answer of a command', () => {
     expect(await print(list(2), { isTTY: true, columns: 3 }, lineOf)).toBe('line�[2J 1\nline�[2J 2\n')
     expect(await print(list(0), { isTTY: true }, lineOf)).toBe('There are none.\n')
     expect(await print(list(1), {}, lineOf)).toBe('{"id":1}\n')
+    const linesOf = ({ id }: Record<string, unknown>) => [`${id}`, 'a\nb']
+    expect(await print(list(2), { isTTY: true }, linesOf)).toBe('1\na�b\n2\na�b\n')
   })
 
   it('is a block of lines or a table on a terminal', async () => {
