@@ -160,7 +160,8 @@ export function createApp(options: AppOptions): App {
   const figures = openFigures(metricsUrl, database)
   const pools = { requests: database.pool, work: workDatabase.pool }
   const workMetrics = createWorkMetrics({ ...measureServices(figures), pools, streams: feed.streamCount })
-  const gate = createRequestAdmission({ connections: database.pool.options.max, services, begin: requestLog })
+  const echo = { proxies, secrets, now }
+  const gate = createRequestAdmission({ connections: database.pool.options.max, services, begin: requestLog, echo })
   const graphql = createGraphqlFace(services, gate.admission, meterOf)
   const sockets = createSockets({ face: graphql.sockets, log, ...limits })
   const ssh = options.ssh ? createSshFace({ services: createSshServices(deps), provider, log }) : undefined

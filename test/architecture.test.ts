@@ -142,6 +142,12 @@ const layers: Record<string, Layer> = {
     folders: [],
     reason: 'The feed reads events through services and does not know who listens.',
   },
+  doctor: {
+    imports: ['domain', 'database', 'services', 'http'],
+    packages: ['pg', 'ws'],
+    folders: ['facts', 'verdicts'],
+    reason: 'The doctor reads what others have made, and changes nothing: pass it what the faces know.',
+  },
   operator: {
     imports: ['domain', 'services', 'prisma/seed.ts'],
     packages: ['csv-parse'],
@@ -166,6 +172,7 @@ const testFolders: Record<string, string[]> = {
     ...nouns,
     'database',
     'docker',
+    'doctor',
     'graphql',
     'http',
     'notebooks',
@@ -430,10 +437,11 @@ describe('the code', () => {
   const findText = (pattern: RegExp, inside: (file: SourceFile) => boolean, advice: string) =>
     files.filter(file => inside(file) && pattern.test(file.text)).map(({ location }) => `${location}: ${advice}`)
 
-  it('of the domain is synchronous and deterministic', () => {
+  it("of the domain and of the doctor's verdicts is synchronous and deterministic", () => {
     const impure = /\basync\b|\bawait\b|Date\.now|new Date\(\)|Math\.random|\bprocess\./
     const advice = 'a rule does not wait and reads no clock and no random numbers. Pass the instant or the number in.'
-    expect(findText(impure, ({ folder }) => folder === 'domain', advice)).toEqual([])
+    const isPure = ({ path }: SourceFile) => /^(domain|doctor\/verdicts)\//.test(path)
+    expect(findText(impure, isPure, advice)).toEqual([])
   })
 
   it('builds prefixed ids in one place', () => {

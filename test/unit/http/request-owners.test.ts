@@ -3,13 +3,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { expect, it } from 'vitest'
 import { createRequestAdmission } from '../../../src/admission.ts'
+import { noProxies } from '../../../src/http/client.ts'
 import { createLog } from '../../../src/http/log.ts'
 import { createRequestLog } from '../../../src/http/request-log.ts'
+import { createSecrets } from '../../../src/services/secrets.ts'
 import type { Services } from '../../../src/services/services.ts'
 
 const services = { apiKeys: { recallAccount: () => undefined } } as unknown as Services
 const begin = createRequestLog(createLog('silent', { write: () => {} }))
-const { admit } = createRequestAdmission({ connections: 4, services, begin })
+const echo = { proxies: noProxies, secrets: createSecrets('a secret of tests'), now: () => new Date() }
+const { admit } = createRequestAdmission({ connections: 4, services, begin, echo })
 
 async function ownerOf(address: string) {
   const request = { method: 'GET', url: '/graphql', headers: {} } as IncomingMessage
