@@ -5,16 +5,19 @@
 import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
 import { createLogReader } from './command-logs.ts'
-import { type Config, parseConfig } from './config.ts'
+import { type Config, parseConfig, settingNames } from './config.ts'
 import { type Database, openDatabase } from './database/client.ts'
 import { describeDatabase, openServer } from './database/embedded/server.ts'
 import { locks, withLock } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { checkPrivileges } from './database/roles/check.ts'
+import { examine } from './doctor/doctor.ts'
 import { DomainError } from './domain/errors.ts'
 import type { Engine } from './domain/machines/engines.ts'
+import { findReadProblem } from './give-up-root.ts'
 import { createHost } from './host/host.ts'
 import { createLog } from './http/log.ts'
+import { notebookLimits } from './notebooks/limits.ts'
 import type { CommandOperations, LocalOperations } from './operator/command.ts'
 import { findCommand, helpFor } from './operator/commands.ts'
 import { printResult } from './operator/print.ts'
@@ -28,6 +31,7 @@ import { engineOperations } from './services/machines/engines/connect.ts'
 import { createOperations } from './services/operations.ts'
 import { createSecretCheck } from './services/secret-check.ts'
 import { createSecrets, loadOrCreateSecret, type Secrets } from './services/secrets.ts'
+import { sshLimits } from './ssh/limits.ts'
 import { listenForStopSignals } from './stop-signals.ts'
 
 // A closed standard error must not end the command: the result goes to standard output.
@@ -48,11 +52,11 @@ try {
 
 async function main(args: string[]): Promise<void> {
   const { lock, lineOf, isLocal, run } = findCommand(args)
+  const local = localOperations(() => parseConfig(process.env))
+  // Safe: a local command uses nothing else.
+  if (isLocal) return await printResult(await run(local as CommandOperations), process.stdout, lineOf)
   const config = parseConfig(process.env)
   const { databaseUrl, dataDir, runAs } = config
-  const local = localOperations(config)
-  // Safe: a local command uses nothing else.
-  if (isLocal) return await printResult(await run(local as CommandOperations), process.stdout)
   // The settings in force may name a database other than the one that the operator means.
   process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
   const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
@@ -82,15 +86,42 @@ async function main(args: string[]): Promise<void> {
   }
 }
 
-function localOperations({ toolboxFile: file, dataDir, logLevel }: Config): LocalOperations {
+/** Settings are read when an operation needs them, since the doctor also explains wrong ones. */
+function localOperations(readConfig: () => Config): LocalOperations {
   const startHost = () => {
+    const { dataDir, logLevel } = readConfig()
     const { requested: signal } = listenForStopSignals()
     const log = createLog(logLevel, logDestination(process.stderr, process.stderr))
     return createHost({ folder: join(dataDir, 'host'), version: packageJson.version, log, signal })
   }
   return {
-    toolbox: { build: () => buildToolbox(file).then(() => ({ file })) },
+    toolbox: {
+      async build() {
+        const { toolboxFile: file } = readConfig()
+        await buildToolbox(file)
+        return { file }
+      },
+    },
     host: { join: options => startHost().join(options), run: () => startHost().run() },
+    doctor: {
+      examine(options) {
+        const given = Object.keys(process.env).filter(name => process.env[name])
+        const names = { given, known: settingNames }
+        const program = { version: packageJson.version, settings: tryConfig(readConfig), names, findReadProblem }
+        const faces = { ssh: sshLimits.connections, notebooks: notebookLimits.connections }
+        return examine(program, faces, options)
+      },
+    },
+  }
+}
+
+/** The settings, or what is wrong with them. */
+function tryConfig(readConfig: () => Config): Config | { problems: string[] } {
+  try {
+    return readConfig()
+  } catch (error) {
+    if (error instanceof AggregateError) return { problems: error.errors }
+    throw error
   }
 }
 

@@ -117,9 +117,10 @@ const settings = {
 } as const
 /** Settings whose values never appear in a message. */
 const secretSettings: readonly string[] = [...databaseSettings, 'BERTH_SECRET']
+export const settingNames: readonly string[] = Object.keys(settings)
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
 
-/** Reads the settings, or throws one error that lists every invalid setting. */
+/** Reads the settings, or throws one error with a message for every invalid setting. */
 export function parseConfig(env: Record<string, string | undefined>): Config {
   const { HOST = '127.0.0.1', PORT = 4000, ...rest } = readSettings(env)
   const dataDir = resolve(rest.BERTH_DATA_DIR ?? defaultDataDir(env))
@@ -190,7 +191,7 @@ function readSettings(env: Record<string, string | undefined>): Settings {
     else problems.push(`${name} must be ${must}${secretSettings.includes(name) ? '' : `, not "${env[name]}"`}.`)
   }
   problems.push(...databaseProblems(given), ...sshProblems(given), ...notebookProblems(given))
-  if (problems.length > 0) throw new Error(problems.join('\n'))
+  if (problems.length > 0) throw new AggregateError(problems, problems.join('\n'))
   return given
 }
 

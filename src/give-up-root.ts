@@ -31,7 +31,7 @@ export async function giveUpRoot({ runAs, dataDir, demoKeyFile }: Settings): Pro
   return undefined
 }
 
-async function findReadProblem(user: RunUser): Promise<string | undefined> {
+export async function findReadProblem(user: RunUser): Promise<string | undefined> {
   const root = resolve(import.meta.dirname, '..')
   for (const file of programFiles.map(name => join(root, name))) {
     if (await canRead(file, user)) continue

@@ -3,7 +3,7 @@ import type { Database } from './client.ts'
 import { transaction } from './transaction.ts'
 
 /** Clocks set by network time differ by less than this. */
-const clockWarningMs = 30_000
+export const clockWarningMs = 30_000
 
 /** Takes the first reading of the database's clock. Estimates between statements start from it. */
 export async function readClock(database: Database, log: Logger): Promise<void> {

@@ -43,7 +43,7 @@ function hasWords(name: string, words: string): boolean {
 }
 
 /** The fewest letters to insert, delete, replace, or swap with the next, that make one text of the other. */
-function countEdits(from: string, to: string): number {
+export function countEdits(from: string, to: string): number {
   let before: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, n) => n)
   for (let row = 1; row <= from.length; row += 1) {

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:net'
 export async function listen(server: Server, port: number, host: string, setting = 'PORT'): Promise<void> {
   server.listen(port, host)
   await once(server, 'listening').catch((error: NodeJS.ErrnoException) => {
-    throw new Error(explainListenError(error, port, host, setting))
+    throw new Error(explainListenError(error, port, host, setting), { cause: error })
   })
 }
 

@@ -38,7 +38,10 @@ export type LocalOperations = {
   toolbox: { build(): Promise<{ file: string }> }
   /** Each ends when the process is told to stop. */
   host: { join(options: HostJoin): Promise<void>; run(): Promise<void> }
+  /** `url`: where clients reach the gateways. */
+  doctor: { examine(options: { url: URL | undefined }): AsyncIterable<DoctorCheck> }
 }
+type DoctorCheck = { name: string; state: 'ok' | 'warn' | 'fail'; found: string; advice: string | null }
 type HostJoin = { gateway: string; token: string; engine: string }
 type RunCommand = (operations: CommandOperations) => Promise<OperatorResult> | OperatorResult
 

@@ -6,6 +6,7 @@ import { capCommands } from './accounts/caps.ts'
 import type { OperatorCommand } from './command.ts'
 import { creditCommands } from './credit.ts'
 import { databaseCommands } from './database.ts'
+import { doctorCommands } from './doctor.ts'
 import { engineCommands } from './engines.ts'
 import { failoverCommands } from './failovers.ts'
 import { hostCommands } from './hosts.ts'
@@ -32,6 +33,7 @@ const commands: Record<string, OperatorCommand> = compose(
   toolboxCommands,
   failoverCommands,
   databaseCommands,
+  doctorCommands,
 )
 
 /** Finds a command and parses its options. An error in them ends with the command's usage. */

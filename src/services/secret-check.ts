@@ -3,7 +3,7 @@
 
 import { Prisma } from '../database/generated/client.ts'
 import { bytea, text } from '../database/row-types.ts'
-import type { Deps } from './deps.ts'
+import type { Statements } from '../database/statements.ts'
 import type { Secrets } from './secrets.ts'
 
 const { sql, raw } = Prisma
@@ -31,8 +31,10 @@ const samplesPerColumn = 5
 const wrongSecretMessage =
   'The database was encrypted with another secret. Set BERTH_SECRET to that secret. Without BERTH_SECRET, Berth uses the file "secret" in BERTH_DATA_DIR.'
 
-/** The caller must hold the migration lock, so gateways that start at the same time agree on one value. */
-export function createSecretCheck({ database, secrets }: Pick<Deps, 'database' | 'secrets'>) {
+type SecretCheckDeps = { database: Pick<Statements, 'query' | 'execute'>; secrets: Secrets }
+
+/** Who saves must hold the migration lock, so gateways that start at the same time agree on one value. */
+export function createSecretCheck({ database, secrets }: SecretCheckDeps) {
   return {
     /** Throws if the database was sealed with another secret. Reads a database of any version, and writes nothing. */
     async verify(): Promise<void> {

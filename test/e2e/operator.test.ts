@@ -202,6 +202,20 @@ describe('an operator', () => {
   })
 })
 
+describe('the doctor', () => {
+  it('fails if one of its checks does, and goes on with the others', async () => {
+    const doctor = spawnProgram('src/cli.ts', ['doctor'], { ...env, PORT: '0', BERTH_SECRET: '' })
+    expect(await doctor.exit).toBe(1)
+    const lines = doctor.output().trimEnd().split('\n')
+    const checks = lines.map(line => JSON.parse(line) as Record<string, unknown>)
+    const failed = checks.filter(({ state }) => state === 'fail')
+    const advice = 'Set it to the output of "openssl rand -hex 32", the same on every gateway.'
+    expect(failed).toEqual([{ name: 'secret', state: 'fail', found: 'BERTH_SECRET is missing.', advice }])
+    expect(doctor.errors()).toBe(`1 of ${checks.length} checks failed.\n`)
+    expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(['settings', 'roles', 'disk', 'port']))
+  })
+})
+
 describe('a command', () => {
   const complaint = 'The database that DATABASE_URL names cannot be used'
   const url = 'postgresql://ada:hunter2@127.0.0.1:1/market?password=hunter3'
@@ -245,8 +259,8 @@ describe('docs/operating.md', () => {
   it('names every command, and shows a file that can be imported', async () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
-    const commands = [...help.output().matchAll(/^ {2}(\w+ \w+)/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(36)
+    const commands = [...help.output().matchAll(/^ {2}([\w-]+(?: \w+)?) {2}/gm)].map(([, name]) => name as string)
+    expect(commands).toHaveLength(37)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
     const { code, result, errors } = await runBerth(

@@ -12,14 +12,19 @@ export type RunUser = { name: string; uid: number; gid: number; groups: number[]
 export type RunUserOptions = { dataDir: string; runAs?: string | undefined }
 
 const runFile = promisify(execFile)
-const ownUser = 'berth'
+/** Created if root starts Berth and names no other user. */
+export const ownUser = 'berth'
 
 /** Undefined unless root starts this process. The owner of an existing database goes on running it. */
-export async function findRunUser({ dataDir, runAs }: RunUserOptions): Promise<RunUser | undefined> {
+export async function findRunUser(options: RunUserOptions): Promise<RunUser | undefined> {
   if (process.getuid?.() !== 0) return undefined
+  return (await findExistingRunUser(options)) ?? (await createUser())
+}
+
+/** The user that does the work if root starts Berth; undefined if it is still to be created. */
+export async function findExistingRunUser({ dataDir, runAs }: RunUserOptions): Promise<RunUser | undefined> {
   if (runAs !== undefined && runAs !== 'root') return await requireUser(runAs)
-  const owner = (await ownerOf(join(dataDir, 'postgres'))) ?? (await ownerOf(dataDir))
-  return owner ?? (await findUser(ownUser)) ?? (await createUser())
+  return (await ownerOf(join(dataDir, 'postgres'))) ?? (await ownerOf(dataDir)) ?? (await findUser(ownUser))
 }
 
 async function requireUser(name: string): Promise<RunUser> {

@@ -37,8 +37,9 @@ const quotaRefusal = (quota: string, limit: number, used: number, asked = 1) => 
 const noEngines = { connect: () => expect.unreachable(), disconnect: () => expect.unreachable() }
 const toolbox = { build: () => expect.unreachable() }
 const host = { join: () => expect.unreachable(), run: () => expect.unreachable() }
+const doctor = { examine: () => expect.unreachable() }
 const instanceLogs = { lines: () => expect.unreachable() }
-const local = { toolbox, instanceLogs, host, findFirewallGaps: () => expect.unreachable(), migrations: [] }
+const local = { toolbox, instanceLogs, host, doctor, findFirewallGaps: () => expect.unreachable(), migrations: [] }
 const operations = (): CommandOperations => ({ ...app.operations, ...local, engines: noEngines })
 const setQuotas = async (...options: string[]) =>
   await findCommand(['account', 'limit', '--account', email, ...options]).run(operations())
