@@ -26,8 +26,8 @@ export function checkConnections(facts: ConnectionsFacts): Check {
   const advice = "Raise max_connections or the role's limit in PostgreSQL, or lower DATABASE_POOL_SIZE."
   if (most < needed)
     return fail(name, `The database allows ${most} connections, and one gateway needs ${needed}.`, advice)
-  const running = `${gateways} ${gateways === 1 ? 'gateway runs' : 'gateways run'}`
-  const found = `The database allows ${most} connections, ${used} are open, and ${running}, each with up to ${needed}.`
+  const running = `${gateways} ${gateways === 1 ? 'runs' : 'run'} now`
+  const found = `The database allows ${most} connections, and ${used} are open. A gateway needs up to ${needed}, and ${running}.`
   // Gateways open connections only as they need them, and one that replaces another runs beside it for a while.
   const isTight = most - used < needed || most < (gateways + 1) * needed
   return isTight ? warn(name, `${found} There is no room for another one.`, advice) : ok(name, found)
