@@ -1,9 +1,11 @@
 // The doctor looks at installations that are really broken. Its verdicts on single facts are in test/unit/doctor.
 
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, rm } from 'node:fs/promises'
+import { chmod, readFile, rm } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 import { type ReplicationPair, startReplicationPair } from '../support/database/replication-pair.ts'
@@ -359,6 +361,23 @@ describe('what is in front', () => {
 
   it('passes everything on as a good proxy does', async () => {
     expect(await lookThrough({})).toEqual([])
+  })
+
+  it('has a certificate that clients accept, and that does not end soon', async () => {
+    const { dataDir, remove } = await makeDataDir()
+    const [key, cert] = [join(dataDir, 'key.pem'), join(dataDir, 'cert.pem')]
+    const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '5']
+    const make = ['req', '-x509', '-nodes', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']
+    await promisify(execFile)('openssl', [...make, ...subject, '-keyout', key, '-out', cert])
+    const tls = { key: await readFile(key), cert: await readFile(cert) }
+    const day = new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 8)
+    expect(await lookThrough({ tls }, { NODE_EXTRA_CA_CERTS: cert })).toEqual(
+      matching(new RegExp(`^warn certificate: The certificate ends on ${day}`)),
+    )
+    expect(await lookThrough({ tls })).toEqual(
+      matching(/^fail proxy: https:\/\/127\.0\.0\.1:\d+ cannot be reached: self-signed certificate/),
+    )
+    await remove()
   })
 
   it('holds streams back, refuses WebSockets and bodies, and says nothing of clients', async () => {

@@ -2,6 +2,7 @@
 
 import { once } from 'node:events'
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
@@ -14,19 +15,21 @@ export type ProxyHabits = {
   addsNothing?: boolean
   /** Refuses larger bodies. */
   bodyBytes?: number
+  /** Ends TLS with this key and certificate. */
+  tls?: { key: Buffer; cert: Buffer }
   /** Whether WebSockets pass. */
   upgrades?: boolean
 }
 
 export async function startProxy(gateway: string, habits: ProxyHabits) {
-  const { buffers = false, idleMs, addsNothing = false, bodyBytes = 1_000_000, upgrades = true } = habits
+  const { buffers = false, idleMs, addsNothing = false, bodyBytes = 1_000_000, tls, upgrades = true } = habits
   const headersOf = ({ headers, socket }: IncomingMessage) =>
     addsNothing
       ? { ...headers, host: new URL(gateway).host }
       : {
           ...headers,
           'x-forwarded-for': [headers['x-forwarded-for'] ?? [], socket.remoteAddress].flat().join(', '),
-          'x-forwarded-proto': 'http',
+          'x-forwarded-proto': tls ? 'https' : 'http',
         }
   const pass = (request: IncomingMessage) =>
     forward(new URL(request.url ?? '/', gateway), { method: request.method, headers: headersOf(request), agent: false })
@@ -45,7 +48,9 @@ export async function startProxy(gateway: string, habits: ProxyHabits) {
     answer.pipe(response)
   }
 
-  const server = createServer((request, response) => void serve(request, response).catch(() => response.destroy()))
+  const answer = (request: IncomingMessage, response: ServerResponse) =>
+    void serve(request, response).catch(() => response.destroy())
+  const server = tls ? createTlsServer(tls, answer) : createServer(answer)
   if (upgrades)
     server.on('upgrade', (request, socket) => {
       const outgoing = pass(request).on('error', () => socket.destroy())
@@ -60,7 +65,7 @@ export async function startProxy(gateway: string, habits: ProxyHabits) {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http${tls ? 's' : ''}://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close() {
       server.close()
       server.closeAllConnections()
