@@ -23,9 +23,9 @@ export async function gatherProgram(
   async function findSuccessor(): Promise<ProgramFacts['root']> {
     try {
       const user = await findExistingRunUser({ dataDir, runAs })
-      return { user: user?.name ?? ownUser, stays: runAs === 'root', problem: user && (await findReadProblem(user)) }
+      return { user: user?.name ?? ownUser, runAs, problem: user && (await findReadProblem(user)) }
     } catch (error) {
-      return { user: '', stays: false, problem: toError(error).message }
+      return { user: '', runAs, problem: toError(error).message }
     }
   }
 }

@@ -33,7 +33,7 @@ import { chapterOf, readPage } from '../../support/docs.ts'
 
 const settings = { given: ['PORT', 'PATH'], known: ['PORT', 'BERTH_DATA_DIR', 'LOG_LEVEL'], problems: [] }
 const program = { version: '0.1.0', node: '24.1.0', platform: 'linux x64', user: 'ada', root: undefined }
-const root = { user: 'berth', stays: false, problem: undefined }
+const root = { user: 'berth', runAs: undefined, problem: undefined }
 const openFiles = { limit: 1_048_576, needs: { clients: 2_000, database: 13 } }
 const server = {
   ...{ database: 'the database berth at db:5432', version: '17.2', versionNumber: 170_002, encoding: 'UTF8' },
@@ -168,10 +168,20 @@ const bad: Bad[] = [
     'Remove it.',
   ],
   [
+    'a program that the user cannot read',
+    checkProgram({
+      ...program,
+      root: { ...root, problem: 'The user "berth" cannot read the program: /root/x. Move it.' },
+    }),
+    'warn',
+    'The user "berth" cannot read the program: /root/x.',
+    'Move it.',
+  ],
+  [
     'root without a user to become',
     checkProgram({
       ...program,
-      root: { ...root, problem: 'RUN_AS names the user "x", who does not exist. Create it.' },
+      root: { ...root, runAs: 'x', problem: 'RUN_AS names the user "x", who does not exist. Create it.' },
     }),
     'fail',
     'RUN_AS names the user "x", who does not exist.',
@@ -179,7 +189,7 @@ const bad: Bad[] = [
   ],
   [
     'root that stays',
-    checkProgram({ ...program, root: { ...root, stays: true } }),
+    checkProgram({ ...program, root: { ...root, runAs: 'root' } }),
     'warn',
     'With RUN_AS=root',
     'Set RUN_AS',
