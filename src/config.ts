@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { databaseProblems, databaseSettings, databaseUrl } from './config-database.ts'
+import { readSecretFiles } from './config-files.ts'
 import { defaultDataDir, demoKeyFileName } from './data-folder.ts'
 import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
@@ -115,7 +116,7 @@ const settings = {
   TRUSTED_PROXIES: { must: 'a list of addresses and ranges, such as 10.0.0.0/8,2001:db8::1', schema: addressRanges },
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
-/** Settings whose values never appear in a message. */
+/** Settings whose values never appear in a message, and may be in files. */
 const secretSettings: readonly string[] = [...databaseSettings, 'BERTH_SECRET']
 export const settingNames: readonly string[] = Object.keys(settings)
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
@@ -181,8 +182,8 @@ function quotasOf({ MAX_INSTANCES, MAX_LOADING, MAX_DISK_GB, MAX_VOLUMES }: Sett
   }
 }
 
-function readSettings(env: Record<string, string | undefined>): Settings {
-  const problems: string[] = []
+function readSettings(environment: Record<string, string | undefined>): Settings {
+  const { env, problems } = readSecretFiles(environment, secretSettings)
   const given: Record<string, unknown> = {}
   for (const [name, { must, schema }] of Object.entries(settings)) {
     if (!env[name]) continue

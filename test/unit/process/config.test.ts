@@ -1,5 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseConfig } from '../../../src/config.ts'
 import { isLoopback } from '../../../src/http/listen.ts'
 
@@ -212,6 +214,54 @@ describe('the settings', () => {
   it('may name a database or a user like the parameter for a schema', () => {
     const databaseUrl = 'postgresql://schema=a:secret@db.example.com/schema=b?application_name=schema'
     expect(parseConfig({ DATABASE_URL: databaseUrl })).toMatchObject({ databaseUrl })
+  })
+
+  describe('that are secrets', () => {
+    let folder: string
+    const put = (name: string, text: string) => {
+      writeFileSync(join(folder, name), text)
+      return join(folder, name)
+    }
+
+    beforeAll(() => {
+      folder = mkdtempSync(join(tmpdir(), 'berth-settings-'))
+    })
+    afterAll(() => rmSync(folder, { recursive: true }))
+
+    it.each(['', '\n', '\r\n'])('may be in files that end with %j', end => {
+      const env = {
+        DATABASE_URL_FILE: put('url', `${DATABASE_URL}${end}`),
+        DATABASE_OWNER_URL_FILE: put('owner', `${DATABASE_URL}?owner${end}`),
+        BERTH_SECRET_FILE: put('secret', `a secret of 2 lines\n ${end}`),
+      }
+      expect(parseConfig({ ...env, BERTH_SECRET: '' })).toMatchObject({
+        databaseUrl: DATABASE_URL,
+        ownerUrl: `${DATABASE_URL}?owner`,
+        secret: 'a secret of 2 lines\n ',
+      })
+    })
+
+    it('are checked like others if they are in files, and no other setting is', () => {
+      const env = { BERTH_SECRET_FILE: put('short', 'too short'), PORT_FILE: '/nowhere' }
+      const wrong = () => parseConfig(env)
+      expect(wrong).toThrow(/^BERTH_SECRET must be a string of at least 16 characters\.$/)
+    })
+
+    it('are refused, with the name of the file, if that is missing or empty, or one of two', () => {
+      const env = {
+        BERTH_SECRET: 'a secret of these tests',
+        BERTH_SECRET_FILE: put('other', 'another secret of tests'),
+        DATABASE_URL_FILE: join(folder, 'missing'),
+        DATABASE_METRICS_URL_FILE: put('empty', '\n'),
+      }
+      expect(() => parseConfig(env)).toThrow(
+        [
+          `DATABASE_URL_FILE names a file that cannot be read: ENOENT: no such file or directory, open '${folder}/missing'.`,
+          `DATABASE_METRICS_URL_FILE names an empty file: ${folder}/empty.`,
+          'BERTH_SECRET and BERTH_SECRET_FILE exclude each other. Set one of them.',
+        ].join('\n'),
+      )
+    })
   })
 
   it('report all problems at once, without secrets', () => {
