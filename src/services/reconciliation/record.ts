@@ -15,7 +15,7 @@ import { makeInstancesDue } from './due.ts'
 import type { LeasedFinding } from './finding.ts'
 import { findWaitingInstances, vacateGpus } from './gpus.ts'
 import { lockFreeInstances, lockInstances, lockLeases } from './leases.ts'
-import { changesMeters, isCommonMeterChange, updateMeters } from './meters.ts'
+import { changesMeters, findStillRunning, isCommonMeterChange, updateMeters } from './meters.ts'
 import { isQuiet, recordQuiet } from './quiet.ts'
 import { type HeldFinding, instanceWrites, lookWrites, statusEvents } from './record-writes.ts'
 import { releaseResources } from './removal.ts'
@@ -113,7 +113,8 @@ async function recordLocked(
     const original = findings.find(({ lease }) => lease === one.lease) as LeasedFinding
     outcomes.set(original, await updateSuspension(tx, one.lease, one.finding, machineOf(one), at))
   }
-  await updateMeters(tx, current, at)
+  const outdated = held.filter(({ isCurrent }) => !isCurrent)
+  await updateMeters(tx, [...current, ...(await findStillRunning(tx, outdated))], at)
   for (const { lease, finding } of current) {
     const fault = startFaultOf(lease, finding)
     if (fault) await recordFailedStart(tx, { ...lease, fault }, at)

@@ -198,6 +198,35 @@ describe('a finding from before a command', () => {
     expect(await statusOf(id)).toMatchObject([{ status: 'stopped', reason_code: 'USER_REQUEST' }])
   })
 
+  it('charges a container that runs and should, whatever changes before each pass is over', async () => {
+    const id = await rent({})
+    const price = (await gateway.sql('SELECT gpu_price_nanos FROM instances WHERE id = $1', [id]))[0]
+    const beforeChange = await leaseOf(id)
+    await gateway.services.instances.changeLaunch(actor, id, { launch: { onStart: 'true' }, recycle: false })
+    await gateway.reconciliation.record(beforeChange, found('running'))
+    expect(await gpuRateOf(id)).toEqual({ rate_nanos: price?.['gpu_price_nanos'] })
+
+    // Stopped and started again, too: the command has ended the charge, but not the container.
+    const beforeStop = await leaseOf(id)
+    for (const targetState of ['stopped', 'running'] as const)
+      await gateway.services.instances.update(actor, { ids: [id] }, { targetState })
+    expect(await gpuRateOf(id)).toEqual({ rate_nanos: '0' })
+    await gateway.reconciliation.record(beforeStop, found('running'))
+    expect(await gpuRateOf(id)).toEqual({ rate_nanos: price?.['gpu_price_nanos'] })
+    await idle()
+  })
+
+  it('starts no charge for a container that a pass brings down, although its instance was started meanwhile', async () => {
+    const id = await rent({})
+    await idle()
+    await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'stopped' })
+    const lease = await leaseOf(id)
+    await gateway.services.instances.update(actor, { ids: [id] }, { targetState: 'running' })
+    await gateway.reconciliation.record(lease, { ...found('stopping'), ran: true })
+    expect(await gpuRateOf(id)).toEqual({ rate_nanos: '0' })
+    await idle()
+  })
+
   it('starts no charge for the GPUs of an instance that was stopped meanwhile', async () => {
     const id = await rent({})
     const lease = await leaseOf(id)
