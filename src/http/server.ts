@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { createServerAdapter } from '@whatwg-node/server'
-import { workFor } from '../turns/owners.ts'
-import type { Leave } from './admission/admission.ts'
+import { noPlace, type Place, workFor } from '../turns/owners.ts'
 import type { AdmitRequest, AdmittedRequest } from './admission/requests.ts'
 import { maxBodyBytes } from './body.ts'
 import { type Client, noProxies, type TrustedProxies } from './client.ts'
@@ -36,8 +35,8 @@ export type ServerOptions = {
 export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Server {
   const { upgrade, plain, proxies = noProxies, admit = admitAll, stalledMs = 30_000 } = options
   // Otherwise the adapter answers with the stack of a thrown error.
-  const adapter = createServerAdapter<Arrival & { leave: Leave }>((request: Request, { client, begun, leave }) =>
-    fetch(request, { client, begun }).catch(internalError).finally(leave),
+  const adapter = createServerAdapter<Arrival & { place: Place }>((request: Request, { client, begun, place }) =>
+    fetch(request, { client, begun }).catch(internalError).finally(place.leave),
   )
   const settings = {
     headersTimeout: 5_000,
@@ -61,8 +60,8 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
     const client = proxies.clientOf(request)
     const admitted = await admit(request, response, client)
     if (!admitted) return
-    const { owner, leave } = admitted
-    await workFor(owner, () => run(request, response, client, admitted), leave).finally(leave)
+    const { owner, place } = admitted
+    await workFor(owner, () => run(request, response, client, admitted), place).finally(place.leave)
     // The adapter removes the timeout for streams. They are never silent for so long, so restore it.
     socket.setTimeout(stalledMs)
   }
@@ -70,12 +69,12 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
     request: IncomingMessage,
     response: ServerResponse,
     client: Client,
-    { begun, leave }: AdmittedRequest,
+    { begun, place }: AdmittedRequest,
   ): Promise<void> {
     const plainFetch = isPlain(request) ? plain : undefined
     const unanswered = plainFetch ? await answerPlainly(request, response, client, plainFetch, begun) : begun
     if (plainFetch && !unanswered) return
-    await adapter(request, response, { client, begun: unanswered, leave })
+    await adapter(request, response, { client, begun: unanswered, place })
   }
   const answering = new WeakMap<Duplex, ServerResponse>()
   const mayBegin = limitPipelining()
@@ -118,7 +117,7 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
   return server
 }
 
-const admitAll: AdmitRequest = async () => ({ begun: undefined, leave: () => {} })
+const admitAll: AdmitRequest = async () => ({ begun: undefined, place: noPlace })
 
 function isSocketUpgrade({ method, url, headers }: IncomingMessage): boolean {
   return (

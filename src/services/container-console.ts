@@ -2,7 +2,7 @@
 
 import { DomainError } from '../domain/errors.ts'
 import type { CommandOutput, ContainerRef, LogLine, LogRange } from '../domain/instances/containers.ts'
-import { leavePlace } from '../turns/owners.ts'
+import { restPlace } from '../turns/owners.ts'
 
 export type ContainerConsole = {
   /** The container's log, oldest line first. Empty if there is no container. */
@@ -13,10 +13,11 @@ export type ContainerConsole = {
 
 /**
  * Returns a machine's answer, or throws UNAVAILABLE after a timeout of `ms` or any failure: the caller can ask again. The request
- * gives its place back: renters decide how long their programs take, and could hold all places.
+ * gives its place back: renters decide how long their programs take, and could hold all places. Too many that wait would hold all
+ * connections instead, so a further one is refused before it asks.
  */
 export async function askMachine<Answer>(ms: number, ask: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
-  leavePlace()
+  if (!restPlace()) throw tooManyWait()
   const signal = AbortSignal.timeout(ms)
   const { promise: late, reject } = Promise.withResolvers<never>()
   signal.addEventListener('abort', reject, { once: true })
@@ -24,4 +25,9 @@ export async function askMachine<Answer>(ms: number, ask: (signal: AbortSignal) 
     const message = "The instance's machine did not answer in time. Try again in a moment."
     throw new DomainError('UNAVAILABLE', message, { undone: false })
   })
+}
+
+function tooManyWait(): DomainError<'UNAVAILABLE'> {
+  const message = 'Too many requests wait for answers of machines. Try again in a moment.'
+  return new DomainError('UNAVAILABLE', message, { undone: true })
 }

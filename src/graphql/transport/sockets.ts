@@ -7,12 +7,12 @@ import { identifyBearer } from '../../auth/authenticate.ts'
 import { type Actor, isInstanceKey } from '../../domain/actor.ts'
 import { DomainError, overloaded } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
-import type { Admission, Leave } from '../../http/admission/admission.ts'
+import type { Admission } from '../../http/admission/admission.ts'
 import type { CreateMeter, Meter } from '../../http/limits/meter.ts'
 import type { Channel, SocketContext, SocketFace } from '../../http/sockets.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
 import type { Services } from '../../services/services.ts'
-import { type Owner, workFor } from '../../turns/owners.ts'
+import { type Owner, type Place, workFor } from '../../turns/owners.ts'
 import { refusalError, withoutStatus } from '../errors/errors.ts'
 import { completeError } from '../errors/face-errors.ts'
 import { subscribe } from '../subscribe.ts'
@@ -33,7 +33,7 @@ type Connection = SocketContext & {
 
 type SocketFaceDeps = { envelop: Envelop; services: Services; admission: Admission; meterOf: CreateMeter }
 /** An operation that holds a place until it is executed, or its subscription has begun. */
-type AdmittedOperation = PreparedOperation & { leave: Leave; caller: Owner }
+type AdmittedOperation = PreparedOperation & { place: Place; caller: Owner }
 
 export function createSocketFace({ envelop, services, admission, meterOf }: SocketFaceDeps): SocketFace {
   const connections = new Set<Connection>()
@@ -44,17 +44,17 @@ export function createSocketFace({ envelop, services, admission, meterOf }: Sock
       refuseWithoutPoints(() => admitOperation(connection, payload)),
     // `args` is the value that `admitOperation` returned.
     execute: async args => {
-      const { execute, leave, caller } = args as AdmittedOperation
+      const { execute, place, caller } = args as AdmittedOperation
       try {
         // A refused operation has its result at once, and no promise.
-        return await workFor(caller, () => execute(args), leave)
+        return await workFor(caller, () => execute(args), place)
       } finally {
-        leave()
+        place.leave()
       }
     },
     subscribe: async args => {
-      const { leave, caller } = args as AdmittedOperation
-      return await workFor(caller, () => subscribe(args), leave).finally(leave)
+      const { place, caller } = args as AdmittedOperation
+      return await workFor(caller, () => subscribe(args), place).finally(place.leave)
     },
     onNext: (_context, _id, _payload, _args, { errors, ...result }) =>
       errors && ({ ...result, errors: formatErrors(errors) } as FormattedExecutionResult),
@@ -109,15 +109,15 @@ export function createSocketFace({ envelop, services, admission, meterOf }: Sock
     params: SubscribePayload,
   ): Promise<AdmittedOperation | readonly GraphQLError[]> {
     const caller = connection.owner?.accountId ?? connection.requestId
-    const leave = await admission.enter(caller)
-    if (!leave) return [withoutStatus(refusalError(overloaded()))]
+    const place = await admission.enter(caller)
+    if (!place) return [withoutStatus(refusalError(overloaded()))]
     let operation: PreparedOperation | readonly GraphQLError[] = []
     try {
       operation = await workFor(caller, () => authenticateOperation(connection, params))
-      return 'document' in operation ? { ...operation, leave, caller } : operation
+      return 'document' in operation ? { ...operation, place, caller } : operation
     } finally {
       // Nothing executes it.
-      if (!('document' in operation)) leave()
+      if (!('document' in operation)) place.leave()
     }
   }
 

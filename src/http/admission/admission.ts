@@ -1,15 +1,13 @@
 // Bounds how many requests are answered at once. Others wait in a queue, in which their owners take turns. Under a load that
 // lasts, a request waits only for a short time, so those that are answered are answered soon, and the others are told at once.
 
-import type { Owner } from '../../turns/owners.ts'
+import type { Owner, Place } from '../../turns/owners.ts'
 import { createTurnQueue } from '../../turns/queue.ts'
-
-/** Gives a place back. Further calls do nothing. */
-export type Leave = () => void
+import { createRests, type RestLimits, restLimits } from './rests.ts'
 
 export type Admission = {
   /** A place as soon as one is free; undefined if the request is refused. */
-  enter(owner: Owner): Leave | Promise<Leave | undefined>
+  enter(owner: Owner): Place | Promise<Place | undefined>
   figures(): AdmissionFigures
 }
 /** Requests that run and wait now, and those that have entered and were refused so far. */
@@ -38,9 +36,11 @@ const longTurnMs = 40
 /** Requests that begin in one turn of the event loop after they have waited. */
 const startsInTurn = 8
 
-type Waiter = { owner: Owner; sinceMs: number; resolve(leave: Leave | undefined): void }
+type Waiter = { owner: Owner; sinceMs: number; resolve(place: Place | undefined): void }
 
-export function createAdmission({ places, placesOfOwner, waiting: maxWaiting }: AdmissionLimits): Admission {
+export function createAdmission(limits: AdmissionLimits, rests: RestLimits = restLimits): Admission {
+  const { places, placesOfOwner, waiting: maxWaiting } = limits
+  const begin = createRests(rests)
   const queue = createTurnQueue<Owner, Waiter>()
   const running = new Map<Owner, number>()
   const counts = { atOnce: 0, waited: 0, refused: 0 }
@@ -53,19 +53,16 @@ export function createAdmission({ places, placesOfOwner, waiting: maxWaiting }: 
 
   const mayStart = (owner: Owner) => free > 0 && (running.get(owner) ?? 0) < placesOfOwner
 
-  function start(owner: Owner): Leave {
+  function start(owner: Owner): Place {
     free -= 1
     running.set(owner, (running.get(owner) ?? 0) + 1)
-    let hasLeft = false
-    return () => {
-      if (hasLeft) return
-      hasLeft = true
+    return begin(owner, () => {
       free += 1
       const others = (running.get(owner) ?? 1) - 1
       if (others > 0) running.set(owner, others)
       else running.delete(owner)
       startNext()
-    }
+    })
   }
 
   /** Starts some of those that wait, and the others in the next turns of the event loop. */

@@ -1,17 +1,17 @@
 // Admits requests as early as possible: a refused one costs neither its body nor an object of the fetch API.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Owner } from '../../turns/owners.ts'
+import { noPlace, type Owner, type Place } from '../../turns/owners.ts'
 import type { Client } from '../client.ts'
 import { type BeginRequest, disconnectedStatus, type LoggedRequest } from '../router.ts'
-import type { Admission, Leave } from './admission.ts'
+import type { Admission } from './admission.ts'
 import { waitForArrival } from './arrival.ts'
 
 /** A request that may run until it leaves. */
 export type AdmittedRequest = {
   /** The log of the request, if that has begun. */
   begun: LoggedRequest | undefined
-  leave: Leave
+  place: Place
   /** Undefined for a request that is always admitted. */
   owner?: Owner | undefined
 }
@@ -37,13 +37,13 @@ export function createAdmitRequest({ admission, begin, ownerOf, refusals }: Admi
   return async (request, response, client) => {
     const { method = '', url = '', headers } = request
     const [path = ''] = url.split('?', 1)
-    if (alwaysAdmitted.has(path)) return { begun: undefined, leave: () => {} }
+    if (alwaysAdmitted.has(path)) return { begun: undefined, place: noPlace }
     const begun = begin(method, String(headers['x-request-id'] ?? ''), client)
     await waitForArrival(request)
     const owner = ownerOf(request, client)
-    const leave = await admission.enter(owner)
-    if (leave && !response.destroyed) return { begun, leave, owner }
-    leave?.()
+    const place = await admission.enter(owner)
+    if (place && !response.destroyed) return { begun, place, owner }
+    place?.leave()
     if (!response.destroyed)
       sendRefusal(response, path.startsWith('/graphql') ? refusals.graphql : refusals.rest, begun.headers)
     begun.end(path, response.destroyed ? disconnectedStatus : 503)

@@ -2,9 +2,11 @@
 
 import { once } from 'node:events'
 import { type IncomingMessage, request as send } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { shareConnections } from '../../../src/database/shares.ts'
 import { limitsFor } from '../../../src/http/admission/admission.ts'
+import { restLimits } from '../../../src/http/admission/rests.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { startFakeEngine } from '../../support/engine/fake.ts'
 import { rentalsOf, someCredit } from '../../support/instances/rentals.ts'
@@ -25,14 +27,18 @@ afterAll(async () => {
   await app.close()
 })
 
-async function ask(key: string, method: string, path: string, body?: object): Promise<number> {
+async function ask(
+  key: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<{ status: number; text: string }> {
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` }
   const outgoing = send(`${served.url}/api/v0${path}`, { method, headers, agent: false })
   outgoing.on('error', () => {})
   outgoing.end(body && JSON.stringify(body))
   const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
-  incoming.resume()
-  return incoming.statusCode ?? 0
+  return { status: incoming.statusCode ?? 0, text: await text(incoming) }
 }
 
 it('take no places from others, nor from their own account', async () => {
@@ -46,9 +52,12 @@ it('take no places from others, nor from their own account', async () => {
       SELECT machine_id, $1, 'abcdef01', 'an engine that hangs', 'none', '{}', now() FROM instances WHERE id = $2`,
     [engine.url, id],
   )
-  const waiting: Promise<number>[] = []
-  const run = () =>
-    void waiting.push(ask(key, 'PUT', `/instances/command/${id}/`, { command: 'sleep 1000' }).catch(() => 0))
+  const waiting: Promise<unknown>[] = []
+  const answers: string[] = []
+  const run = () => {
+    const asked = ask(key, 'PUT', `/instances/command/${id}/`, { command: 'sleep 1000' })
+    waiting.push(asked.then(answer => answers.push(answer.text)).catch(() => {}))
+  }
   const countWaiting = () => engine.requests.filter(({ path }) => path === '/containers/json').length
   // A gateway looks for new engines every two seconds.
   const runUntilOneWaits = () => {
@@ -58,7 +67,14 @@ it('take no places from others, nor from their own account', async () => {
   await expect.poll(runUntilOneWaits, { timeout: 15_000, interval: 200 }).toBeGreaterThan(0)
   for (let count = 0; count < 2 * places; count += 1) run()
   await expect.poll(countWaiting, { timeout: 15_000 }).toBeGreaterThanOrEqual(2 * places)
-  for (const by of [other, key]) expect(await ask(by, 'GET', '/users/current/')).toBe(200)
+  for (const by of [other, key]) expect((await ask(by, 'GET', '/users/current/')).status).toBe(200)
+
+  // They hold connections of the gateway, so an account has a share of those, too.
+  for (let count = 0; count <= restLimits.ofOwner; count += 1) run()
+  await expect
+    .poll(() => answers.at(-1), { timeout: 15_000 })
+    .toContain('Too many requests wait for answers of machines.')
+  expect((await ask(other, 'GET', '/users/current/')).status).toBe(200)
   await served.close()
   await Promise.all(waiting)
 })

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { type Admission, createAdmission, type Leave } from '../../../src/http/admission/admission.ts'
-import type { Owner } from '../../../src/turns/owners.ts'
+import { type Admission, createAdmission } from '../../../src/http/admission/admission.ts'
+import type { Owner, Place } from '../../../src/turns/owners.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate', 'performance'] })
@@ -14,15 +14,15 @@ type Outcome = 'runs' | 'waits' | 'refused'
 /** Enters, and shows what has become of the request. */
 function ask(admission: Admission, owner: Owner) {
   let outcome: Outcome = 'waits'
-  let leave: Leave | undefined
-  const settle = (given: Leave | undefined) => {
-    leave = given
+  let place: Place | undefined
+  const settle = (given: Place | undefined) => {
+    place = given
     outcome = given ? 'runs' : 'refused'
   }
   const given = admission.enter(owner)
   if (given instanceof Promise) void given.then(settle)
   else settle(given)
-  return { outcome: () => outcome, leave: () => leave?.() }
+  return { outcome: () => outcome, leave: () => place?.leave(), rest: () => place?.rest() }
 }
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
@@ -151,6 +151,33 @@ describe('owners', () => {
     await Promise.resolve()
     expect(last.outcome()).toBe('refused')
     expect(admission.figures()).toMatchObject({ waiting: 3, refused: 4 })
+  })
+})
+
+describe('a request that waits for a machine', () => {
+  it('gives its place to another one, and takes none back', async () => {
+    const admission = createAdmission(limits)
+    const asked = ['a', 'a', 'b'].map(owner => ask(admission, owner))
+    expect([asked[0]?.rest(), asked[0]?.rest()]).toEqual([true, true])
+    await pass(1)
+    expect(outcomes(asked)).toEqual(['runs', 'runs', 'runs'])
+    asked[0]?.leave()
+    expect(admission.figures()).toMatchObject({ running: 2 })
+    // A stream has left before its reads begin.
+    expect(asked[0]?.rest()).toBe(true)
+  })
+
+  it('is refused while too many of its owner, or of all, do, until one of them is over', () => {
+    const many = { places: 10, placesOfOwner: 10, waiting: 10 }
+    const admission = createAdmission(many, { total: 3, ofOwner: 2 })
+    const asked = ['a', 'a', 'a', 'b', 'b'].map(owner => ask(admission, owner))
+    const [first, second, third, other, last] = asked.map(({ rest }) => rest)
+    expect([first?.(), second?.(), third?.(), other?.(), last?.()]).toEqual([true, true, false, true, false])
+    // Those that may not wait keep their places.
+    expect(admission.figures()).toMatchObject({ running: 2 })
+    asked[0]?.leave()
+    asked[0]?.leave()
+    expect([third?.(), last?.()]).toEqual([true, false])
   })
 })
 

@@ -17,7 +17,7 @@ const { admit } = createRequestAdmission({ connections: 4, services, begin, echo
 async function ownerOf(address: string) {
   const request = { method: 'GET', url: '/graphql', headers: {} } as IncomingMessage
   const admitted = await admit(request, { destroyed: false } as ServerResponse, { address })
-  admitted?.leave()
+  admitted?.place.leave()
   return admitted?.owner
 }
 
