@@ -47,12 +47,20 @@ export function namesGpuModels(filter: OfferFilter): boolean {
 /** What the filter may have meant, as sentences; empty if it names only what exists. */
 export function hintsOf(filter: OfferFilter, gpuModels: readonly string[]): string[] {
   const hints = new Set<string>()
+  const seen = new Set<string>()
+  let unknown = 0
   const known = knownNames({ ...vocabularies, gpuName: vocabularyOf('GPU model', gpuModels) })
   for (const condition of conditionsOf(filter))
     for (const value of soughtValues(condition)) {
+      // A list can name the same a thousand times, and each comparison with all names takes a millisecond.
+      const sought = `${condition.field} ${condition.operator} ${value}`
+      if (seen.has(sought)) continue
+      seen.add(sought)
       const hint = shareHint(condition.field, value) ?? known(condition, String(value))
-      if (hint !== undefined) hints.add(hint)
-      if (hints.size === maxHints) return [...hints]
+      if (hint === undefined) continue
+      hints.add(hint)
+      unknown += 1
+      if (unknown === maxHints) return [...hints]
     }
   return [...hints]
 }
