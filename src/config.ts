@@ -118,7 +118,7 @@ const settings = {
 } as const
 /** Settings whose values never appear in a message, and may be in files. */
 const secretSettings: readonly string[] = [...databaseSettings, 'BERTH_SECRET']
-export const settingNames: readonly string[] = Object.keys(settings)
+export const settingNames: readonly string[] = [...Object.keys(settings), ...secretSettings.map(name => `${name}_FILE`)]
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
 
 /** Reads the settings, or throws one error with a message for every invalid setting. */

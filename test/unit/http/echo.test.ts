@@ -7,13 +7,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { echoRequests } from '../../../src/http/admission/echo.ts'
 import { createTrustedProxies } from '../../../src/http/client.ts'
 import { createHttpServer } from '../../../src/http/server.ts'
+import { noPlace } from '../../../src/turns/owners.ts'
 
 let server: Server
 let url: string
 
 beforeAll(async () => {
   const proxies = createTrustedProxies(['127.0.0.1'])
-  const admitAll = async () => ({ begun: undefined, leave: () => {} })
+  const admitAll = async () => ({ begun: undefined, place: noPlace })
   const admit = echoRequests(admitAll, { proxies, isToken: token => token === 'right' })
   server = createHttpServer(async () => new Response('answer', { headers: { 'x-face': 'yes' } }), { proxies, admit })
   server.listen(0, '127.0.0.1')
