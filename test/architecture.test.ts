@@ -34,14 +34,20 @@ const layers: Record<string, Layer> = {
     folders: [],
     reason: 'What gives turns does not know what they are for.',
   },
+  traces: {
+    imports: [],
+    packages: ['@opentelemetry/api'],
+    folders: [],
+    reason: 'What makes spans does not know what they are of.',
+  },
   database: {
-    imports: ['turns'],
+    imports: ['turns', 'traces'],
     packages: ['@prisma/adapter-pg', 'pg', 'pino'],
     folders: ['embedded', 'history', 'replica', 'roles', 'selection'],
     reason: 'The database layer has no rules and no use cases: move this into a service.',
   },
   services: {
-    imports: ['domain', 'database', 'turns'],
+    imports: ['domain', 'database', 'turns', 'traces'],
     packages: ['pino'],
     folders: [
       ...[...nouns, 'reconciliation', 'accounts/api-keys', 'accounts/ssh-keys', 'billing/due', 'billing/limits'],
@@ -59,7 +65,7 @@ const layers: Record<string, Layer> = {
     reason: 'Services know no face and run their statements through the database layer.',
   },
   http: {
-    imports: ['domain', 'turns'],
+    imports: ['domain', 'turns', 'traces'],
     packages: ['@whatwg-node/server', 'pino', 'ws'],
     folders: ['admission', 'agents', 'limits', 'metrics'],
     reason: 'The HTTP layer serves both faces and imports neither: pass it what it needs.',
@@ -71,7 +77,7 @@ const layers: Record<string, Layer> = {
     reason: 'Authentication turns a request into an actor by calling a service.',
   },
   graphql: {
-    imports: ['domain', 'services', 'auth', 'http', 'database/generated', 'turns'],
+    imports: ['domain', 'services', 'auth', 'http', 'database/generated', 'turns', 'traces'],
     packages: [
       ...['@pothos/core', '@pothos/plugin-prisma', '@pothos/plugin-relay', 'dataloader'],
       ...['graphql', 'graphql-scalars', 'graphql-ws', 'graphql-yoga'],
@@ -83,7 +89,7 @@ const layers: Record<string, Layer> = {
     reason: 'A face calls services: move rules and queries there. It does not know the other face.',
   },
   rest: {
-    imports: ['domain', 'services', 'auth', 'http', 'turns'],
+    imports: ['domain', 'services', 'auth', 'http', 'turns', 'traces'],
     packages: ['zod'],
     folders: [...nouns, 'openapi'],
     reason: 'A face calls services: move rules and queries there. It does not know the other face.',
@@ -101,7 +107,7 @@ const layers: Record<string, Layer> = {
     reason: 'The notebook face connects browsers with containers: a service decides who may. It knows no other face.',
   },
   providers: {
-    imports: ['domain'],
+    imports: ['domain', 'traces'],
     packages: ['dataloader', 'pino', 'zod'],
     folders: [
       ...['agent', 'agent/protocol', 'agent/streams'],
@@ -131,13 +137,13 @@ const layers: Record<string, Layer> = {
     reason: 'A host has no database: it learns from a gateway what it needs.',
   },
   reconciler: {
-    imports: ['domain', 'services', 'providers'],
+    imports: ['domain', 'services', 'providers', 'traces'],
     packages: ['pino'],
     folders: [],
     reason: 'The reconciler works through services and a provider: move statements into services/reconciliation.',
   },
   events: {
-    imports: ['domain', 'services', 'turns'],
+    imports: ['domain', 'services', 'turns', 'traces'],
     packages: ['pino'],
     folders: [],
     reason: 'The feed reads events through services and does not know who listens.',

@@ -6,6 +6,7 @@ import { createEpochCheck, type EpochCheck } from './history/epoch.ts'
 import type { NewLine } from './history/new-line.ts'
 import { ConnectionPool, paceReads } from './pool.ts'
 import { connectionLifetimeMs, createRepeatedNames, type NameOf } from './statement-names.ts'
+import { traceStatements } from './statement-spans.ts'
 import { type Statements, statementsOn } from './statements.ts'
 import type { WorkKind } from './wake-ups.ts'
 
@@ -91,6 +92,7 @@ export function openDatabase({
   // error event would end the process.
   pool.on('connect', client => client.on('error', () => {}))
   pool.on('connect', paceReads)
+  pool.on('connect', traceStatements)
   const nameOfRepeated = createRepeatedNames()
   // The texts of Prisma's statements vary with what is selected and the number of ids.
   const adapter = new PrismaPg(pool, { statementNameGenerator: ({ sql }) => nameOfRepeated(sql) })

@@ -1,5 +1,6 @@
 // Who gets the next free connection. The pool's own queue would let one account with many slow statements hold up all others.
 
+import { beginSpan } from '../traces/spans.ts'
 import { currentOwner, type Owner } from '../turns/owners.ts'
 import { createTurnQueue } from '../turns/queue.ts'
 
@@ -58,7 +59,12 @@ export function createPlaces(count: number, patienceMs: number): Places {
       const owner = currentOwner()
       if (mayTake(owner)) return give(owner, onPlace)
       const timer = setTimeout(refuseLate, patienceMs + 1).unref()
-      queue.add(owner, { owner, sinceMs: performance.now(), timer, onPlace })
+      const endWait = beginSpan('wait for a connection')
+      const endAndCall: OnPlace = place => {
+        endWait?.('refusal' in place ? place.refusal : undefined)
+        onPlace(place)
+      }
+      queue.add(owner, { owner, sinceMs: performance.now(), timer, onPlace: endAndCall })
     },
     waiting: () => queue.count(),
   }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Duplex } from 'node:stream'
 import pg from 'pg'
+import { keepTrace } from '../traces/callers.ts'
 import { isStalePlan } from './failure-codes.ts'
 import type { Prisma, PrismaClient } from './generated/client.ts'
 import { createPlaces } from './places.ts'
@@ -38,7 +39,9 @@ export class ConnectionPool extends pg.Pool {
     return Promise.resolve(lend(loan.client))
   }
 
-  #connectInTurn(callback: Connected): void {
+  #connectInTurn(connected: Connected): void {
+    // Called by whoever gives the place back, or by the connection.
+    const callback = keepTrace(connected)
     this.#places.ask(place => {
       if ('refusal' in place) return callback(place.refusal, undefined, () => {})
       super.connect((error, client, release) => {

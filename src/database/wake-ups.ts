@@ -4,6 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { outsideTraces } from '../traces/causes.ts'
 import { workFor } from '../turns/owners.ts'
 import { toError } from './failure-codes.ts'
 
@@ -107,12 +108,13 @@ export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening, 
   return {
     notify(kinds) {
       // What a request wakes is work of the gateway, not of that request.
-      workFor(undefined, () => {
+      const wakeAll = () => {
         wake(kinds)
         if (!isRunning) return
         for (const kind of kinds) announced.add(kind)
         notifyTimer ??= setTimeout(notifyOthers, minNotifyIntervalMs)
-      })
+      }
+      workFor(undefined, () => outsideTraces(wakeAll))
     },
     start() {
       isRunning = true

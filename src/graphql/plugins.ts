@@ -6,6 +6,7 @@ import type { Context } from './context.ts'
 import { redactError } from './errors/errors.ts'
 import { completeError, faceError } from './errors/face-errors.ts'
 import { executeQuery } from './execution/execute.ts'
+import { inOperationSpan } from './execution/operation-span.ts'
 import { withHints } from './hints.ts'
 import { toAnswer } from './limits/answer.ts'
 import { operationLimits } from './limits/operation-limits.ts'
@@ -80,7 +81,8 @@ export const executionErrorsPlugin: Plugin<Context> = {
   onExecute({ args, executeFn, setExecuteFn }) {
     const { operation } = getOperationAST(args.document, args.operationName) ?? {}
     const { run, stalenessMs } = createStaleScope()
-    const execute: typeof executeFn = executed => executeQuery(executed) ?? executeFn(executed)
+    const execute: typeof executeFn = executed =>
+      inOperationSpan(executed, () => executeQuery(executed) ?? executeFn(executed))
     setExecuteFn(operation === 'query' ? executed => run(() => execute(executed)) : execute)
     return {
       onExecuteDone({ result, setResult }) {

@@ -1,6 +1,7 @@
 import { createSourceEventStream, type ExecutionArgs, type ExecutionResult, execute, GraphQLError } from 'graphql'
 import type { Context } from './context.ts'
 import { toClientError, withoutStatus } from './errors/errors.ts'
+import { inOperationSpan } from './execution/operation-span.ts'
 import { toAnswer } from './limits/answer.ts'
 import { costRefusal } from './limits/cost-plugin.ts'
 
@@ -15,7 +16,7 @@ export async function subscribe(args: ExecutionArgs): Promise<ResultStream | Exe
   if (refusal) return { errors: [refusal] }
   // Every transport gives this context.
   const context = args.contextValue as Context
-  const source = await createSourceEventStream(args)
+  const source = await inOperationSpan(args, () => createSourceEventStream(args))
   if (Symbol.asyncIterator in source) return createResultStream(source[Symbol.asyncIterator](), args, context)
   return { ...source, errors: source.errors?.map(error => toClientError(error, context)) ?? [] }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Logger } from 'pino'
+import { currentTraceId } from '../traces/spans.ts'
 import type { Client } from './client.ts'
 import { jsonResponse } from './json.ts'
 import { type CreateMeter, unlimitedMeters } from './limits/meter.ts'
@@ -18,7 +19,7 @@ export function createRequestLog(
   return (method, sentId, client) => {
     const start = performance.now()
     const requestId = sentId && /^[\w.-]{1,64}$/.test(sentId) ? sentId : randomUUID()
-    const requestLog = log.child({ requestId })
+    const requestLog = log.child({ requestId, traceId: currentTraceId() })
     return {
       requestId,
       log: requestLog,

@@ -8,6 +8,7 @@ import { type Client, noProxies, type TrustedProxies } from './client.ts'
 import { jsonResponse } from './json.ts'
 import { limitConnections } from './limits/connections.ts'
 import { limitPipelining } from './limits/pipelining.ts'
+import { inRequestSpan } from './metrics/request-span.ts'
 import { answerPlainly, isPlain, type PlainFetch } from './plain.ts'
 import { endWith, findRequestProblem, printRefusal } from './refusal.ts'
 import type { LoggedRequest } from './router.ts'
@@ -54,10 +55,13 @@ export function createHttpServer(fetch: Fetch, options: ServerOptions = {}): Ser
     // Java's client offers another HTTP version with every request. The server ignores the offer.
     shouldUpgradeCallback: (request: IncomingMessage) => upgrade !== undefined && isSocketUpgrade(request),
   }
-  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const client = proxies.clientOf(request)
+    return inRequestSpan(request, response, client, () => answerAdmitted(request, response, client))
+  }
+  async function answerAdmitted(request: IncomingMessage, response: ServerResponse, client: Client): Promise<void> {
     // A request whose body is not read to its end loses its socket.
     const { socket } = request
-    const client = proxies.clientOf(request)
     const admitted = await admit(request, response, client)
     if (!admitted) return
     const { owner, place } = admitted

@@ -3,6 +3,7 @@ import { type Actor, anonymousActor } from '../domain/actor.ts'
 import { readBody } from '../http/body.ts'
 import type { Meter } from '../http/limits/meter.ts'
 import { pagePoints, queryPoints } from '../http/limits/points.ts'
+import { nameRequest } from '../http/metrics/request-span.ts'
 import type { Handler, RequestContext } from '../http/router.ts'
 import { authorizeOperation } from '../services/authorize.ts'
 import { translateDatabaseError } from '../services/database-errors.ts'
@@ -76,6 +77,7 @@ async function answer(
       },
     )
   }
+  nameRequest(request.method, route.path)
   // A caller without permission is refused before the body is read.
   const actor = await actorOf(request, services, route, query.get('api_key'), options, meter)
   const body = request.method === 'GET' ? {} : parseBody(await readBody(request))

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino'
 import { failureKindOf, isUnreachable } from '../database/failure-codes.ts'
 import { mayHaveCommitted } from '../database/transaction.ts'
+import { type Caller, currentCaller, doFor, inSharedSpan } from '../traces/callers.ts'
 import { currentOwner, type Owner, workFor } from '../turns/owners.ts'
 import { limitConcurrency } from './turns.ts'
 
@@ -29,7 +30,7 @@ export type BatchOptions = {
 }
 
 /** `owner`: whose work the item is. A batch with items of many is the gateway's own. */
-type Request<Item, Result> = { item: Item; owner: Owner | undefined } & Pick<
+type Request<Item, Result> = { item: Item; owner: Owner | undefined; caller: Caller } & Pick<
   PromiseWithResolvers<Result>,
   'resolve' | 'reject'
 >
@@ -86,7 +87,8 @@ export function createBatcher<Item extends object, Result>(
   }
 
   async function runBatch(batch: readonly Request<Item, Result>[]): Promise<void> {
-    const outcome = await work.many(batch.map(({ item }) => item)).then(
+    const callers = batch.map(({ caller }) => caller)
+    const outcome = await inSharedSpan('batch', callers, () => work.many(batch.map(({ item }) => item))).then(
       done => ({ done, failure: undefined }),
       (failure: unknown) => ({ done: none, failure }),
     )
@@ -95,17 +97,19 @@ export function createBatcher<Item extends object, Result>(
     // A taken lock or a refusing server is no bug of the batch. If an item fails because of it, its caller learns that.
     if (failure && failureKindOf(failure) === undefined && batch.length > 1)
       log.warn({ err: failure, items: batch.length }, 'Work on many items failed. It is done one by one.')
-    for (const { item, owner, resolve, reject } of batch) {
+    for (const { item, owner, caller, resolve, reject } of batch) {
       if (done.has(item)) resolve(done.get(item) as Result)
       else if (isLost) reject(failure)
-      else void limitSingles(work.accountOf(item), () => workFor(owner, () => work.one(item))).then(resolve, reject)
+      else void limitSingles(work.accountOf(item), () => doAlone(item, owner, caller)).then(resolve, reject)
     }
   }
   const none: ReadonlyMap<Item, Result> = new Map()
+  const doAlone = (item: Item, owner: Owner | undefined, caller: Caller) =>
+    workFor(owner, () => doFor(caller, () => work.one(item)))
 
   return item => {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    waiting.push({ item, owner: currentOwner(), resolve, reject })
+    waiting.push({ item, owner: currentOwner(), caller: currentCaller(), resolve, reject })
     scheduleStart()
     return promise
   }

@@ -11,6 +11,7 @@ import { NoPlace } from '../places.ts'
 import { ConnectionPool, paceReads } from '../pool.ts'
 import { int4, text } from '../row-types.ts'
 import { connectionLifetimeMs } from '../statement-names.ts'
+import { traceStatements } from '../statement-spans.ts'
 import { type Snapshot, snapshot } from '../transaction.ts'
 import { createLag, parseLsn } from './lag.ts'
 
@@ -64,6 +65,7 @@ export function openReplica({ url, poolSize, maxLagMs, primary, log, now }: Repl
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
   pool.on('connect', paceReads)
+  pool.on('connect', traceStatements)
   const { prisma, nameOfRepeated } = primary
   // The clock of a standby is another one.
   const reads = { pool, prisma, nameOfRepeated, clock: createClock(now), notify: () => {}, onRefusal: () => {} }

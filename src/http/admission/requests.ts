@@ -1,6 +1,7 @@
 // Admits requests as early as possible: a refused one costs neither its body nor an object of the fetch API.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { inSpan } from '../../traces/spans.ts'
 import { noPlace, type Owner, type Place } from '../../turns/owners.ts'
 import type { Client } from '../client.ts'
 import { type BeginRequest, disconnectedStatus, type LoggedRequest } from '../router.ts'
@@ -41,7 +42,8 @@ export function createAdmitRequest({ admission, begin, ownerOf, refusals }: Admi
     const begun = begin(method, String(headers['x-request-id'] ?? ''), client)
     await waitForArrival(request)
     const owner = ownerOf(request, client)
-    const place = await admission.enter(owner)
+    const entered = admission.enter(owner)
+    const place = entered instanceof Promise ? await inSpan('wait for admission', {}, () => entered) : entered
     if (place && !response.destroyed) return { begun, place, owner }
     place?.leave()
     if (!response.destroyed)
