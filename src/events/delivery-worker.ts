@@ -2,12 +2,15 @@
 // recognize duplicates by the event's id.
 
 import type { Logger } from 'pino'
+import { type AttemptResult, isDelivered } from '../domain/webhooks/webhooks.ts'
 import type { Deliveries, DeliveryLease } from '../services/webhooks/delivery.ts'
+import { type Attributes, describeSpan, failSpan, inSpan } from '../traces/spans.ts'
 import type { SendWebhook } from './webhook-sender.ts'
 
 type DeliveryWorker = {
   leaseDue(limit: number): Promise<DeliveryLease[]>
   work(lease: DeliveryLease): Promise<void>
+  describe(lease: DeliveryLease): Attributes
   /** Aborts deliveries in progress. Another gateway sends them again. */
   stop(): void
 }
@@ -23,16 +26,27 @@ export function createDeliveryWorker(deps: { deliveries: Deliveries; send: SendW
       const attempt = await attemptDelivery(lease)
       await (attempt ? deliveries.record(lease, attempt) : deliveries.release(lease))
     },
+    describe: ({ deliveryId }) => ({ 'berth.delivery.id': String(deliveryId) }),
     stop: () => stopping.abort(),
   }
 
   /** Any error counts as a failed attempt. Otherwise the delivery would be retried at once, forever. */
   async function attemptDelivery(lease: DeliveryLease) {
     try {
-      return await send(deliveries.buildRequest(lease), stopping.signal)
+      return await inSpan('POST', { kind: 'CLIENT', attributes: { 'http.request.method': 'POST' } }, async () => {
+        const attempt = await send(deliveries.buildRequest(lease), stopping.signal)
+        if (attempt) describeAttempt(attempt)
+        return attempt
+      })
     } catch (error) {
       log.error({ err: error, deliveryId: String(lease.deliveryId) }, 'An event could not be sent to a webhook.')
       return { error: 'Berth could not send the event.' }
     }
   }
+}
+
+/** The receiver's address is the renter's secret, and no receiver gets the id of a trace. */
+function describeAttempt(attempt: AttemptResult): void {
+  if ('responseStatus' in attempt) describeSpan({ 'http.response.status_code': attempt.responseStatus })
+  if (!isDelivered(attempt)) failSpan('responseStatus' in attempt ? String(attempt.responseStatus) : 'no_answer')
 }

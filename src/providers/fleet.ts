@@ -1,4 +1,5 @@
 import type { MachineEngine } from '../domain/machines/engines.ts'
+import { inSpan } from '../traces/spans.ts'
 import { MachineUnreachable, type Provider } from './provider.ts'
 
 /** The engines by machine. Machines without one are simulated. */
@@ -7,6 +8,8 @@ type Engines = {
   current(machineId: number): Promise<ReachedEngine | undefined>
 }
 type ReachedEngine = Pick<MachineEngine, 'url'>
+type Call = keyof Provider
+type CallDriver<Answer> = (driver: Provider) => Promise<Answer>
 
 /** `agent`: for machines whose hosts connect to a gateway. */
 type FleetOptions = { simulated: Provider; docker: Provider; agent: Provider; engines: Engines; now?: () => number }
@@ -27,16 +30,28 @@ export function createFleet({ simulated, docker, agent, engines, now }: FleetOpt
     return driverFor((await engines.all()).get(machineId))
   }
 
+  function nameOf(driver: Provider): string {
+    if (driver === simulated) return 'simulated'
+    return driver === agent ? 'agent' : 'docker'
+  }
+
+  /** A span tells which machine was asked for what, and by which driver. */
+  function callInSpan<Answer>(name: Call, machineId: number, driver: Provider, call: CallDriver<Answer>) {
+    const attributes = { 'berth.machine.id': machineId }
+    return inSpan(`${nameOf(driver)} ${name}`, { attributes, kind: 'CLIENT' }, () => call(driver))
+  }
+
   async function ask<Answer>(
+    name: Call,
     machineId: number,
     signal: AbortSignal,
-    call: (driver: Provider) => Promise<Answer>,
+    call: CallDriver<Answer>,
   ): Promise<Answer> {
     const driver = await driverOf(machineId)
-    if (driver === simulated) return await call(driver)
+    if (driver === simulated) return await callInSpan(name, machineId, driver, call)
     silence.refuse(machineId)
     try {
-      const answer = await call(driver)
+      const answer = await callInSpan(name, machineId, driver, call)
       silence.end(machineId)
       return answer
     } catch (error) {
@@ -48,36 +63,40 @@ export function createFleet({ simulated, docker, agent, engines, now }: FleetOpt
   }
 
   /** A call that waits for a renter's programs. They can make it fail in any way, so it tells nothing of the machine. */
-  async function askRenter<Answer>(machineId: number, call: (driver: Provider) => Promise<Answer>): Promise<Answer> {
+  async function askRenter<Answer>(name: Call, machineId: number, call: CallDriver<Answer>): Promise<Answer> {
     silence.refuse(machineId)
-    return await call(await driverOf(machineId))
+    return await callInSpan(name, machineId, await driverOf(machineId), call)
   }
 
   return {
-    observe: (container, signal) => ask(container.machineId, signal, driver => driver.observe(container, signal)),
+    observe: (container, signal) =>
+      ask('observe', container.machineId, signal, driver => driver.observe(container, signal)),
     async ensure(spec, signal) {
       // Read anew: a container that is made by the wrong driver would stay there.
       const driver = driverFor(await engines.current(spec.machineId))
-      await ask(spec.machineId, signal, () => driver.ensure(spec, signal))
+      await ask('ensure', spec.machineId, signal, () => driver.ensure(spec, signal))
     },
     setSshKeys: (container, sshKeys, signal) =>
-      ask(container.machineId, signal, driver => driver.setSshKeys(container, sshKeys, signal)),
-    start: (container, signal) => ask(container.machineId, signal, driver => driver.start(container, signal)),
-    stop: (container, signal) => ask(container.machineId, signal, driver => driver.stop(container, signal)),
-    remove: (container, signal) => ask(container.machineId, signal, driver => driver.remove(container, signal)),
+      ask('setSshKeys', container.machineId, signal, driver => driver.setSshKeys(container, sshKeys, signal)),
+    start: (container, signal) => ask('start', container.machineId, signal, driver => driver.start(container, signal)),
+    stop: (container, signal) => ask('stop', container.machineId, signal, driver => driver.stop(container, signal)),
+    remove: (container, signal) =>
+      ask('remove', container.machineId, signal, driver => driver.remove(container, signal)),
     logs: (container, range, signal) =>
-      ask(container.machineId, signal, driver => driver.logs(container, range, signal)),
+      ask('logs', container.machineId, signal, driver => driver.logs(container, range, signal)),
     exec: (container, command, signal) =>
-      askRenter(container.machineId, driver => driver.exec(container, command, signal)),
+      askRenter('exec', container.machineId, driver => driver.exec(container, command, signal)),
     open: (container, process, signal) =>
-      askRenter(container.machineId, driver => driver.open(container, process, signal)),
+      askRenter('open', container.machineId, driver => driver.open(container, process, signal)),
     connect: (container, port, signal) =>
-      askRenter(container.machineId, driver => driver.connect(container, port, signal)),
-    stats: (machineId, signal) => ask(machineId, signal, driver => driver.stats(machineId, signal)),
-    inventory: (machineId, signal) => ask(machineId, signal, driver => driver.inventory(machineId, signal)),
+      askRenter('connect', container.machineId, driver => driver.connect(container, port, signal)),
+    stats: (machineId, signal) => ask('stats', machineId, signal, driver => driver.stats(machineId, signal)),
+    inventory: (machineId, signal) =>
+      ask('inventory', machineId, signal, driver => driver.inventory(machineId, signal)),
     removeVolume: (machineId, volumeId, signal) =>
-      ask(machineId, signal, driver => driver.removeVolume(machineId, volumeId, signal)),
-    watch: (machineId, onChange, signal) => ask(machineId, signal, driver => driver.watch(machineId, onChange, signal)),
+      ask('removeVolume', machineId, signal, driver => driver.removeVolume(machineId, volumeId, signal)),
+    watch: (machineId, onChange, signal) =>
+      ask('watch', machineId, signal, driver => driver.watch(machineId, onChange, signal)),
   }
 }
 

@@ -1,6 +1,8 @@
 // Leases due work and runs a few items at a time. What is due is in the database; the loop keeps no state of it.
 
 import type { Logger } from 'pino'
+import { type Cause, currentCause } from '../traces/causes.ts'
+import { type Attributes, inTrace } from '../traces/spans.ts'
 
 export type Loop = {
   /** Polls for due work until stopped. */
@@ -25,6 +27,8 @@ export type LoopOptions<Item> = {
   /** Whether `leaseDue` leases as many items as it may. Then fewer mean that no more are due. */
   leasesAll?: boolean
   work(item: Item): Promise<void>
+  /** What the trace of the work tells of the item: its ids. */
+  describe?(item: Item): Attributes
   /** The safety net: the loop finds due work within this time without a wake-up. */
   pollMs?: number
   /** After a poll, wake-ups wait for this time while slots are free, so that what becomes due meanwhile is leased together. */
@@ -37,9 +41,21 @@ export type LoopOptions<Item> = {
 }
 
 const failingAfterMs = 60_000
+/** So many causes of a wake-up are linked to the traces of the work that the loop finds then. */
+const maxCauses = 8
 
 export function createLoop<Item>(options: LoopOptions<Item>): Loop {
-  const { name, leaseDue, leasesAll = false, work, pollMs = 1_000, restMs = 0, concurrency = 8, log } = options
+  const {
+    name,
+    leaseDue,
+    leasesAll = false,
+    work,
+    describe = () => ({}),
+    pollMs = 1_000,
+    restMs = 0,
+    concurrency = 8,
+    log,
+  } = options
   const { settleMs = restMs } = options
   const running = new Map<Promise<void>, Item>()
   let timer: NodeJS.Timeout | undefined
@@ -53,6 +69,7 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
   let pollAgain = false
   let failingSince: number | undefined
   let startedCount = 0
+  let causes: Cause[] = []
 
   /** Starts due work while slots are free. A call during a poll makes it lease once more. */
   function poll(): Promise<void> {
@@ -77,19 +94,21 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
     while (canLease()) {
       pollAgain = false
       const limit = concurrency - running.size
+      const links = causes
+      causes = []
       const items = await leaseDue(limit, [...running.values()])
       // Here, since wake-ups may keep a poll going for as long as the load lasts.
       failingSince = undefined
       if (items.length === limit || (items.length > 0 && !leasesAll)) pollAgain = true
-      for (const item of items) startItem(item)
+      for (const item of items) startItem(item, links)
     }
   }
 
   /** Does not wait: a slow item takes one slot and delays no other. */
-  function startItem(item: Item): void {
+  function startItem(item: Item, links: Cause[]): void {
     startedCount += 1
     const task = Promise.resolve()
-      .then(() => work(item))
+      .then(() => inTrace(`due ${name}`, { links, attributes: describe(item) }, () => work(item)))
       .catch((error: unknown) => log.warn({ err: error, loop: name }, 'Due work failed.'))
       .finally(() => {
         running.delete(task)
@@ -133,6 +152,8 @@ export function createLoop<Item>(options: LoopOptions<Item>): Loop {
       tick()
     },
     wake() {
+      const cause = currentCause()
+      if (cause && causes.length < maxCauses) causes.push(cause)
       if (timer) tickAfterRest(restMs)
     },
     hold(isHeld) {

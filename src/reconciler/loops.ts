@@ -26,6 +26,10 @@ export function createInstanceLoop(deps: ReconcilerDeps): Loop {
     leaseDue: (limit, busy) => reconciliation.leaseDue(limit, busy),
     leasesAll: true,
     work: lease => reconcile(deps, lease),
+    describe: ({ instanceId, machineId }) => ({
+      'berth.instance.id': String(instanceId),
+      'berth.machine.id': machineId,
+    }),
     concurrency: maxConcurrentPasses,
     // An image is pulled for seconds: nobody notices this, and rentals of that time share their passes. A gateway whose instances
     // only run leases those that are due twice a second.
@@ -44,6 +48,7 @@ export function createPolicyLoop({ policies, log }: PolicyLoopDeps): Loop {
     leaseDue: limit => policies.leaseDue(limit),
     leasesAll: true,
     work: lease => policies.perform(lease),
+    describe: ({ instanceId }) => ({ 'berth.instance.id': String(instanceId) }),
     concurrency: 2,
     log,
   })
@@ -61,6 +66,7 @@ export function createBillingLoop({ billing, log }: BillingLoopDeps): Loop {
     leaseDue: limit => billing.leaseDue(limit),
     leasesAll: true,
     work: lease => billing.perform(lease),
+    describe: ({ accountId }) => ({ 'berth.account.id': accountId }),
     concurrency: maxConcurrentAccounts,
     restMs: 100,
     log,
@@ -112,6 +118,7 @@ export function createSamplingLoop({ sampling, engines, provider, now, log }: Sa
         if (!isUnreachable(error)) throw error
       }
     },
+    describe: machineId => ({ 'berth.machine.id': machineId }),
     concurrency: 16,
     pollMs: 3_000,
     log,

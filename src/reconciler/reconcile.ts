@@ -10,6 +10,7 @@ import type { Reason } from '../domain/reasons.ts'
 import { GpusTaken, PortTaken } from '../providers/provider.ts'
 import type { Finding } from '../services/reconciliation/finding.ts'
 import type { InstanceLease } from '../services/reconciliation/leases.ts'
+import { failSpan } from '../traces/spans.ts'
 import type { ReconcilerDeps } from './deps.ts'
 import { addMs, findingOf, retryAt } from './finding.ts'
 import { instanceStateOf } from './instance-state.ts'
@@ -30,6 +31,7 @@ export async function reconcile(deps: ReconcilerDeps, lease: InstanceLease): Pro
     if (wantsGpus(lease) !== lease.holdsGpus && (await reconciliation.catchUpMarket(lease))) return
     await runPass(deps, lease)
   } catch (error) {
+    failSpan(error)
     const { instanceId, attempts } = lease
     log.warn(
       { err: error, instanceId: String(instanceId), attempts },
