@@ -19,6 +19,7 @@ import { createNotebookServer } from './notebooks/server.ts'
 import { logDestination } from './readable-log.ts'
 import { loadOrCreateSecret } from './services/secrets.ts'
 import { listenForStopSignals } from './stop-signals.ts'
+import { sendLastSpans } from './traces/tracer.ts'
 
 const missingSecretMessage =
   'BERTH_SECRET is missing. It encrypts the secrets in the database that DATABASE_URL names. Set it to the same text on every gateway.'
@@ -29,6 +30,8 @@ const stopTimeoutMs = 4_500
 const requestGraceMs = 3_000
 /** Database connections then get this long to close. Only an abandoned query takes longer. */
 const disconnectGraceMs = 500
+/** Spans of the last requests then get this long to reach the operator's collector. */
+const lastSpansMs = 500
 
 // Standard output is for people. The log goes to standard error.
 const logOutput = createLogOutput(process.stderr)
@@ -93,7 +96,7 @@ async function main(): Promise<void> {
     app.drain()
     await closed
     await Promise.race([app.stop(), sleep(disconnectGraceMs)])
-    await server.release()
+    await Promise.all([Promise.race([sendLastSpans(), sleep(lastSpansMs)]), server.release()])
   }
   const stopAndLog = () =>
     stop().catch((error: unknown) => {

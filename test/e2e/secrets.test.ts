@@ -1,5 +1,5 @@
-// No secret that a client sends or gets is found afterwards in what the gateway writes: its output, log, metrics, answers
-// that refuse, and the database with its events and its ledger.
+// No secret that a client sends or gets is found afterwards in what the gateway writes: its output, log, metrics, traces,
+// answers that refuse, and the database with its events and its ledger.
 
 import { once } from 'node:events'
 import pg from 'pg'
@@ -20,6 +20,7 @@ import {
   startGateway,
   stopProgram,
 } from '../support/processes/programs.ts'
+import { writeTraceSetup } from '../support/processes/trace-setup.ts'
 import { openRawSocket } from '../support/streams.ts'
 import { openReceiver, type Receiver } from '../support/webhooks/receiver.ts'
 
@@ -62,6 +63,9 @@ let database: TestDatabase
 let folder: Awaited<ReturnType<typeof makeDataDir>>
 let gateway: GatewayProcess
 let receiver: Receiver
+/** Gets the spans. */
+let collector: Receiver
+let traceSetup: Awaited<ReturnType<typeof writeTraceSetup>>
 let agent: HostProcess
 const programs: RunningProgram[] = []
 let key: string
@@ -75,12 +79,14 @@ beforeAll(async () => {
   database = await createDatabase()
   folder = await makeDataDir()
   receiver = await openReceiver()
+  collector = await openReceiver()
+  traceSetup = await writeTraceSetup(collector.url)
   sshPort = await freePort()
   notebookPort = await freePort()
   gateway = await startGateway({
     ...{ BERTH_DATA_DIR: folder.dataDir, DATABASE_URL: database.url, BERTH_SECRET: ownSecret },
     ...{ DEMO_MARKET: 'true', SIMULATED_DELAY: '0', LOG_LEVEL: 'trace', WEBHOOK_PRIVATE_ADDRESSES: 'true' },
-    ...{ SSH_PORT: String(sshPort), NOTEBOOK_PORT: String(notebookPort) },
+    ...{ SSH_PORT: String(sshPort), NOTEBOOK_PORT: String(notebookPort), ...traceSetup.env },
   })
   programs.push(gateway)
   const account = await berth('account', 'create', '--email', 'ada@example.com', '--credit', '1000')
@@ -91,6 +97,8 @@ afterAll(async () => {
   // They have ended, unless the test has failed.
   for (const { child } of programs) child.kill('SIGKILL')
   await receiver.close()
+  await collector.close()
+  await traceSetup.remove()
   await folder.remove()
   await database.drop()
 })
@@ -343,6 +351,8 @@ it('finds no secret after a session that uses and breaks everything', { timeout:
       agent: agent.output() + agent.errors(),
     },
     refusals: refusals.join('\n'),
+    // The gateway has sent the last ones before its end.
+    traces: collector.received.map(({ body }) => body).join('\n'),
   }
   // What is no secret is found, so each place has what was searched.
   expect(finds(places.database, 'ada@example.com')).toBe(true)
@@ -350,6 +360,8 @@ it('finds no secret after a session that uses and breaks everything', { timeout:
   expect(places.output).toContain('Berth is ready.')
   expect(places.log).toContain('"path":"/api/v0/users/current/"')
   expect(places.agent).toContain('connected')
+  for (const name of ['POST /graphql', 'PUT /api/v0/asks/{id}/', 'mutation', 'due instances', 'agent ensure'])
+    expect(places.traces).toContain(JSON.stringify(name))
   expect(refusals.length).toBeGreaterThan(15)
   const secrets = [...Object.entries(sent), ...made]
   const found = secrets.flatMap(([what, value]) =>

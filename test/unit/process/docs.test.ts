@@ -7,7 +7,17 @@ import { blocksOf, chapterOf, pages, readPage } from '../../support/docs.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts)
-const shellKinds = ['sh', 'sh stream', 'sh login', 'sh host', 'sh firewall', 'sh operate', 'sh roles', 'sh develop']
+const shellKinds = [
+  'sh',
+  'sh stream',
+  'sh login',
+  'sh host',
+  'sh firewall',
+  'sh operate',
+  'sh roles',
+  'sh traces',
+  'sh develop',
+]
 
 describe.each(pages)('%s', page => {
   const text = readPage(page)
@@ -29,6 +39,7 @@ describe.each(pages)('%s', page => {
           ![
             ...shellKinds,
             'js',
+            'js traces',
             'json',
             'ts',
             'csv',
