@@ -37,7 +37,7 @@ const berthKey = sessionStorage.getItem('berth:key')
 }
 {
   const folder = new URL('.', document.currentScript.src)
-  self.MonacoEnvironment = { globalAPI: false, getWorkerUrl: (_module, label) => new URL(label + '.js', folder).href }
+  self.MonacoEnvironment = { globalAPI: true, getWorkerUrl: (_module, label) => new URL(label + '.js', folder).href }
 }`
 
 export const renderScript = `
@@ -51,13 +51,3 @@ YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), berthOptions)
     location.reload()
   })
 }`
-
-/**
- * On a first visit GraphiQL moves a tab away from the pointer that presses it, so the click misses. The first rule keeps the
- * tab in place. A dragged tab can still be dropped elsewhere, but does not follow the pointer. GraphiQL fills the window, so
- * it leaves room for the form.
- */
-export const styles = `
-.graphiql-tab { transform: none !important }
-#key { box-sizing: border-box; height: 48px; padding: 12px 16px; font: 14px/24px system-ui, sans-serif }
-#key:not([hidden]) + #root .graphiql-container { height: calc(100vh - 48px) }`

@@ -2,6 +2,7 @@ import { answerAsset } from '../../http/asset.ts'
 import { jsonResponse } from '../../http/json.ts'
 import type { Handler } from '../../http/router.ts'
 import { loadAssets } from './assets.ts'
+import { handedOn, titleOf } from './hand-on.ts'
 import { tabs } from './tabs.ts'
 
 /**
@@ -51,6 +52,7 @@ const options = {
   defaultEditorToolsVisibility: 'variables',
   schemaDescription: true,
   subscriptionsProtocol: 'SSE',
+  handOn: { handedOn, variablesByTitle: Object.fromEntries(tabs.map(tab => [titleOf(tab), tab.variables])) },
 }
 
 function renderPage(folder: string): string {
@@ -58,6 +60,7 @@ function renderPage(folder: string): string {
 <html lang="en">
 <head>
 <meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Berth</title>
 <link rel="icon" href="${folder}/favicon.ico">
 <link rel="stylesheet" href="${folder}/graphiql.css">

@@ -1,17 +1,19 @@
 export type Tab = { query: string; variables?: string }
 
-/** The tabs after a first rental: templates, bids, volumes, costs and destruction. The first tabs create `ins_1`. */
+/** The tabs after a first rental: templates, bids, volumes, costs, and the removal of everything that the tabs made. */
 export const moreTabs: Tab[] = [
   {
     query: `# 8. Template: saves settings for later rentals.
 # updateTemplate takes its id and only what changes:
-# secrets that you send without a value stay.
+# secrets that you send without a value stay. Jupyter
+# is direct: a proxied notebook needs a gateway that
+# serves notebooks.
 mutation Template {
   createTemplate(
     input: {
       name: "trainer"
       image: "pytorch/pytorch:latest"
-      mode: { jupyter: { lab: true } }
+      mode: { jupyter: { direct: true, lab: true } }
       diskGb: 20
       env: [
         { name: "EPOCHS", value: "3" }
@@ -32,7 +34,7 @@ mutation Template {
     query: `# 9. Best: searches and rents in one step, here with a
 # bid and a template. Settings in the request override
 # the template's; "sources" says where each came from.
-mutation Best($template: String!) {
+mutation Best($template: ID!) {
   rentBestOffer(
     input: {
       filter: { gpuName: { eq: "RTX 4090" } }
@@ -42,7 +44,7 @@ mutation Best($template: String!) {
       # Or onDemand: { maxPricePerHour: "0.8" }
       terms: { interruptible: { bidPerHour: "0.4" } }
       spec: {
-        source: { template: { by: { hashId: $template } } }
+        source: { template: { by: { id: $template } } }
         env: [{ name: "EPOCHS", value: "5" }]
       }
     }
@@ -65,7 +67,7 @@ mutation Best($template: String!) {
   }
 }
 `,
-    variables: '{ "template": "fd4a4c258d62396bac970d18d3f31e04" }',
+    variables: '{ "template": "run Template first" }',
   },
   {
     query: `# 10. Bid: the highest bid gets the GPUs. An outbid
@@ -82,12 +84,27 @@ mutation Bid($instance: ID!) {
   }
 }
 `,
-    variables: '{ "instance": "ins_2" }',
+    variables: '{ "instance": "run Best first" }',
   },
   {
-    query: `# 11. Volume: creates a disk that outlives instances.
-# The query volumeOffers lists storage to rent. To attach
-# it to an instance on the same machine, add to its spec:
+    query: `# 11. Storage: lists machines with free disk, the
+# cheapest first, and the price of a volume there.
+query Storage {
+  volumeOffers(first: 5, sizeGb: 50) {
+    nodes {
+      id
+      maxSizeGb
+      price(sizeGb: 50) { pricePerHour }
+      machine { id country }
+    }
+  }
+}
+`,
+  },
+  {
+    query: `# 12. Volume: creates a disk that outlives instances,
+# from the first answer of Storage. To attach it to an
+# instance on the same machine, add to its spec:
 # volumes: [{ source: { volumeId: "vol_1" } }]
 mutation Volume($storage: ID!) {
   createVolume(
@@ -105,10 +122,10 @@ mutation Volume($storage: ID!) {
   }
 }
 `,
-    variables: '{ "storage": "vof_1" }',
+    variables: '{ "storage": "run Storage first" }',
   },
   {
-    query: `# 12. Costs: shows your credit, how long it lasts, and
+    query: `# 13. Costs: shows your credit, how long it lasts, and
 # the costs of this month. Use HOUR for hourly buckets.
 query Costs {
   viewer {
@@ -149,18 +166,54 @@ query Costs {
 `,
   },
   {
-    query: `# 13. Destroy: ends rentals and deletes their disks with
-# all data on them. Volumes stay.
-mutation Destroy($instances: [ID!]!) {
-  destroyInstances(input: { target: { ids: $instances } }) {
-    ... on DestroyInstancesSuccess {
-      succeededCount
-      items { instanceId outcome error { code message } }
-    }
+    query: `# 14. Destroy: ends both rentals, also if they wait
+# or are stopped. Their disks are deleted. If you made
+# one alone, the other answers INVALID_INPUT.
+mutation Destroy($rented: ID!, $best: ID!) {
+  rented: destroyInstance(input: { id: $rented }) {
+    ... on DestroyInstanceSuccess { instance { status } }
+    ... on Error { code message }
+  }
+  best: destroyInstance(input: { id: $best }) {
+    ... on DestroyInstanceSuccess { instance { status } }
     ... on Error { code message }
   }
 }
 `,
-    variables: '{ "instances": ["ins_1", "ins_2"] }',
+    variables: '{ "rented": "run Rent first", "best": "run Best first" }',
+  },
+  {
+    query: `# 15. Clean: deletes what else these tabs made, so that
+# all of them can run again.
+mutation Clean(
+  $template: ID!
+  $volume: ID!
+  $sshKey: ID!
+  $apiKey: ID!
+) {
+  deleteTemplate(input: { id: $template }) {
+    ... on DeleteTemplateSuccess { deletedId }
+    ... on Error { code message }
+  }
+  deleteVolume(input: { id: $volume }) {
+    ... on DeleteVolumeSuccess { deletedId }
+    ... on Error { code message }
+  }
+  deleteSshKey(input: { id: $sshKey }) {
+    ... on DeleteSshKeySuccess { deletedId }
+    ... on Error { code message }
+  }
+  deleteApiKey(input: { id: $apiKey }) {
+    ... on DeleteApiKeySuccess { deletedId }
+    ... on Error { code message }
+  }
+}
+`,
+    variables: `{
+  "template": "run Template first",
+  "volume": "run Volume first",
+  "sshKey": "run Keys first (SSH key)",
+  "apiKey": "run Keys first (API key)"
+}`,
   },
 ]

@@ -2,12 +2,14 @@ import { moreTabs, type Tab } from './tabs-more.ts'
 
 /**
  * Example operations for GraphiQL, one per tab, to run from left to right. Lines are short enough to need no scrolling.
- * The ids are those of the demo market before any rental.
+ * Variables take ids from the answers of other tabs: see hand-on.ts. The last tab removes what the others make, so that
+ * all can run again.
  */
 export const tabs: Tab[] = [
   {
     query: `# 1. Find: lists offers that match, the cheapest first.
-# Prices include a disk of 16 GB.
+# Prices include a disk of 16 GB. The first one goes to
+# the variables of Quote and Rent.
 query Find {
   offers(
     first: 10
@@ -40,6 +42,7 @@ query Find {
   {
     query: `# 2. Quote: shows the price of a rental and everything
 # that blocks it. It takes the same input as Rent.
+# Find fills in the offer; you can write another one.
 query Quote($offer: ID!) {
   rentQuote(
     input: {
@@ -60,7 +63,7 @@ query Quote($offer: ID!) {
   }
 }
 `,
-    variables: '{ "offer": "off_1" }',
+    variables: '{ "offer": "run Find first" }',
   },
   {
     query: `# 3. Keys: registers an SSH key for your next rentals.
@@ -73,6 +76,7 @@ mutation Keys($publicKey: String!) {
       sshKey { id name fingerprint }
     }
     ... on Error { code message }
+    ... on ConflictError { id }
   }
   createApiKey(
     input: {
@@ -97,14 +101,14 @@ mutation Keys($publicKey: String!) {
   },
   {
     query: `# 4. Rent: rents the offer given under Variables. If it
-# is taken already, the error lists alternatives.
+# is taken already, the error lists alternatives: run
+# Find again. The new instance goes to Follow and Stop.
 mutation Rent($offer: ID!) {
   rentInstance(
     input: {
       offerId: $offer
-      # Repeating this request rents nothing more.
-      # Use another key for another rental.
-      idempotencyKey: "rental-1"
+      # Programs also send an idempotencyKey. Repeating
+      # a request with the same one rents nothing more.
       spec: {
         source: { image: "pytorch/pytorch:latest" }
         mode: { ssh: { direct: true } }
@@ -117,7 +121,6 @@ mutation Rent($offer: ID!) {
     }
   ) {
     ... on RentInstanceSuccess {
-      replayed
       instance { id status pricePerHour }
     }
     ... on Error { code message }
@@ -129,7 +132,7 @@ mutation Rent($offer: ID!) {
   }
 }
 `,
-    variables: '{ "offer": "off_1" }',
+    variables: '{ "offer": "run Find first" }',
   },
   {
     query: `# 5. Watch: run this again until the status is RUNNING.
@@ -175,7 +178,7 @@ subscription Follow($filter: InstanceFilter) {
   }
 }
 `,
-    variables: '{ "filter": { "ids": ["ins_1"] } }',
+    variables: '{ "filter": { "ids": ["run Rent first"] } }',
   },
   {
     query: `# 7. Stop: a stopped instance costs only its disk.
@@ -194,7 +197,7 @@ mutation Stop($instances: [ID!]!) {
   }
 }
 `,
-    variables: '{ "instances": ["ins_1"] }',
+    variables: '{ "instances": ["run Rent first"] }',
   },
   ...moreTabs,
 ]

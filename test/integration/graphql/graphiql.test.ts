@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { handedOn, titleOf } from '../../../src/graphql/graphiql/hand-on.ts'
+import { tabs } from '../../../src/graphql/graphiql/tabs.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { listMachines } from '../../support/factories.ts'
 
@@ -14,7 +16,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'berth-graphiql-'))
   marketApp = await startApp()
   // The demo market adds no machines to a database that already has a machine.
-  await listMachines(marketApp.operations, [{}])
+  const addresses = ['203.0.113.1', '203.0.113.2', '203.0.113.3', '203.0.113.4']
+  await listMachines(
+    marketApp.operations,
+    addresses.map(publicIp => ({ machine: { publicIp } })),
+  )
   const demo = { databaseUrl: marketApp.database.url, graphiql: true, demoKeyFile: join(folder, 'demo-key') }
   app = await startApp(demo)
 })
@@ -117,4 +123,29 @@ describe('the files of GraphiQL', () => {
     expect((await get(`${path}x`)).status).toBe(404)
     expect((await get('/graphiql/')).status).toBe(404)
   })
+})
+
+type Refusable = { code?: string; items?: { error: object | null }[] }
+
+it('has tabs that run one after another, with the ids of the answers before, and all again', async () => {
+  const key = await marketApp.newKey(null, { creditNanos: 100_000_000_000n })
+  const ids = new Map<string, string>()
+  const runAll = async () => {
+    for (const tab of tabs.filter(({ query }) => !/^subscription/m.test(query))) {
+      const variables = (tab.variables ?? '{}').replaceAll(/"(run [^"]*)"/g, (_, text) => `"${ids.get(text)}"`)
+      const answer = await marketApp.graphql(key, tab.query, JSON.parse(variables))
+      const refusals = Object.values<Refusable>(answer.data ?? {}).filter(
+        one => one.code ?? one.items?.find(({ error }) => error),
+      )
+      expect([titleOf(tab), answer.errors, refusals]).toEqual([titleOf(tab), undefined, []])
+      for (const [text, [place = '']] of Object.entries(handedOn)) {
+        const id = place.split('.').reduce((value, name) => value?.[name], answer.data)
+        if (id) ids.set(text, id)
+      }
+    }
+    return new Map(ids)
+  }
+  const [first, second] = [await runAll(), await runAll()]
+  expect([...first.keys()]).toEqual(Object.keys(handedOn))
+  expect(second.get('run Rent first')).not.toBe(first.get('run Rent first'))
 })
