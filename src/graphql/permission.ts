@@ -18,6 +18,7 @@ import {
   GraphQLSchema,
   isInterfaceType,
   isObjectType,
+  lexicographicSortSchema,
 } from 'graphql'
 import type { Operation } from '../domain/accounts/permissions/permissions.ts'
 import { operationNames } from './accounts/operation-names.ts'
@@ -79,7 +80,7 @@ export function fieldsWithPermission(schema: GraphQLSchema): RequiringField[] {
 /** The schema with the directive, and with the fields that each operation allows in the description of the operation. */
 export function withPermissions(schema: GraphQLSchema): GraphQLSchema {
   const operations = schema.getType('PermissionOperation') as GraphQLEnumType
-  const fields = fieldsWithPermission(schema)
+  const fields = fieldsWithPermission(lexicographicSortSchema(schema))
   for (const value of operations.getValues()) {
     const allowed = fields.filter(({ requirement }) => requirement.permissions.includes(value.name)).map(nameOf)
     value.description = `Allows ${allowed.join(', ') || 'requests over REST'}. ${value.description}`

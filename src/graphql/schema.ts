@@ -3,6 +3,7 @@
 import { isEnumType, isIntrospectionType } from 'graphql'
 import { builder } from './builder.ts'
 import { explainValues } from './errors/enum-values.ts'
+import { orderForExplorers } from './graphiql/explorer-order.ts'
 import { clearLoaders } from './loader.ts'
 import { withPermissions } from './permission.ts'
 import './scalars.ts'
@@ -27,7 +28,7 @@ builder.subscriptionType({
 })
 builder.queryType({ description: 'Reads. Every request needs an API key in the header `Authorization: Bearer <key>`.' })
 
-export const schema = withPermissions(builder.toSchema())
+export const schema = orderForExplorers(withPermissions(builder.toSchema({ sortSchema: false })))
 
 for (const type of Object.values(schema.getTypeMap()))
   if (isEnumType(type) && !isIntrospectionType(type)) explainValues(type)
