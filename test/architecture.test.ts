@@ -91,7 +91,7 @@ const layers: Record<string, Layer> = {
   rest: {
     imports: ['domain', 'services', 'auth', 'http', 'turns', 'traces'],
     packages: ['zod'],
-    folders: [...nouns, 'openapi'],
+    folders: [...nouns, 'openapi', 'page'],
     reason: 'A face calls services: move rules and queries there. It does not know the other face.',
   },
   ssh: {

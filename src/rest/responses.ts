@@ -3,15 +3,17 @@ import { printedJsonResponse } from '../http/json.ts'
 import { printJsonInTurns } from '../turns/print-json.ts'
 import type { Route } from './route.ts'
 
-/** The page loads and runs nothing. Plain text may come from renters, so browsers must not run it as a page. */
+/** A page loads nothing. Plain text may come from renters, so browsers must not run it as a page. */
 const contentSecurityPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+type PrintedRoute = Pick<Route, 'produces' | 'scriptHash'>
+
 /** A success in the content type of its route. */
-export async function successResponse({ produces }: Pick<Route, 'produces'>, result: unknown): Promise<Response> {
-  if (!produces) return printedJsonResponse(200, await printJsonInTurns(result))
+export async function successResponse(route: PrintedRoute, result: unknown): Promise<Response> {
+  if (!route.produces) return printedJsonResponse(200, await printJsonInTurns(result))
   return new Response(String(result), {
-    headers: { ...headersOf(produces), 'cache-control': 'no-store' },
+    headers: { ...headersOf(route), 'cache-control': 'no-store' },
   })
 }
 
@@ -35,8 +37,8 @@ export function fixedAsset(route: Route, answer: () => Promise<unknown>): Promis
   return asset
 }
 
-function fixedHeadersOf({ produces }: Route) {
-  return produces ? headersOf(produces) : { 'content-type': 'application/json' }
+function fixedHeadersOf(route: Route) {
+  return route.produces ? headersOf(route) : { 'content-type': 'application/json' }
 }
 
 async function renderResult({ produces }: Route, answer: () => Promise<unknown>): Promise<Uint8Array> {
@@ -44,7 +46,10 @@ async function renderResult({ produces }: Route, answer: () => Promise<unknown>)
   return Buffer.from(produces ? String(result) : JSON.stringify(result))
 }
 
-function headersOf(produces: NonNullable<Route['produces']>) {
-  // Without a charset, clients assume Latin-1.
-  return { 'content-type': `${produces}; charset=utf-8`, 'content-security-policy': contentSecurityPolicy }
+function headersOf({ produces, scriptHash }: PrintedRoute) {
+  return {
+    // Without a charset, clients assume Latin-1.
+    'content-type': `${produces}; charset=utf-8`,
+    'content-security-policy': `${contentSecurityPolicy}${scriptHash ? `; script-src '${scriptHash}'` : ''}`,
+  }
 }

@@ -64,8 +64,12 @@ type RouteDescription<Params, Query, Body, Result> = {
   isFixed?: boolean
   /** The content type of a 200 that is not JSON. `answer` returns its text. */
   produces?: 'text/plain' | 'text/html'
+  /** The hash of the only script that browsers may run in that answer. By default they run none. */
+  scriptHash?: string
   /** The schema of a 200. */
   result: Result
+  /** What the documentation shows: a request, and what the answer has instead of the values of page/sample-values.ts. */
+  example?: { query?: Record<string, string>; body?: unknown; answer?: unknown }
   /** The failures of this route. Those that routes share are in documented-failures.ts. */
   failures?: DocumentedFailure[]
 }

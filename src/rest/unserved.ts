@@ -5,7 +5,7 @@ const maintenances =
   'Berth does not schedule maintenance. The operator drains machines with `npm run berth -- machine drain`.'
 
 /** Paths that clients know from elsewhere and that have no route here, each with advice on what to do instead. */
-const unservedPaths: Record<string, string> = {
+export const unservedPaths: Record<string, string> = {
   'instances/pending-price-increases': fixedPrice,
   'instances/accept-price-increase': fixedPrice,
   'instances/reject-price-increase': fixedPrice,

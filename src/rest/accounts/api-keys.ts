@@ -63,6 +63,7 @@ export const apiKeyRoutes: Route[] = [
     emptyStringFields: ['permissions'],
     takesIdempotencyKey: true,
     notIdempotent: true,
+    example: { body: { name: 'watcher', permissions: { api: { misc: {}, instance_read: {} } } } },
     result: z.object({
       success,
       id: integer('ID of the key.'),

@@ -80,6 +80,10 @@ export const secretVariableRoutes: Route[] = [
         .optional()
         .describe('Several variables. A `key` and `value` given alongside them are set, too.'),
     }),
+    example: {
+      body: { key: 'HF_TOKEN', value: 'hf_secret' },
+      answer: { msg: 'Environment variables processed successfully' },
+    },
     result: messageResult,
     failures: [tooManyVariables],
     answer: async ({ services, actor, body: { env_vars: many, ...one } }) => {
@@ -97,6 +101,10 @@ export const secretVariableRoutes: Route[] = [
     about: 'Changes an existing environment variable. Existing instances keep the old value.',
     operation: 'secretVariables.set',
     body: variable,
+    example: {
+      body: { key: 'HF_TOKEN', value: 'hf_other' },
+      answer: { msg: 'Environment variable updated successfully' },
+    },
     result: messageResult,
     failures: [noSuchVariable],
     answer: async ({ services, actor, body }) => {
@@ -115,6 +123,7 @@ export const secretVariableRoutes: Route[] = [
     about: 'Deletes an environment variable. Existing instances keep the variable.',
     operation: 'secretVariables.delete',
     body: z.object({ key: text('Name of the variable, as listed or as it was set.') }),
+    example: { body: { key: 'HF_TOKEN' }, answer: { msg: 'Environment variable deleted successfully' } },
     result: messageResult,
     failures: [noSuchVariable],
     answer: async ({ services, actor, body: { key } }) => {

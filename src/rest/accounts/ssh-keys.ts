@@ -64,6 +64,7 @@ export const sshKeyRoutes: Route[] = [
     operation: 'sshKeys.register',
     body,
     notIdempotent: true,
+    example: { body: { ssh_key: 'ssh-ed25519 AAAAC3Nza… me@laptop' } },
     result: savedKeyResult,
     failures: [duplicate, documentedFailureOf('CONFLICT', 'The account has the maximum number of keys.')],
     answer: async ({ services, actor, body: { ssh_key: publicKey } }) => {
@@ -82,6 +83,7 @@ export const sshKeyRoutes: Route[] = [
     operation: 'sshKeys.replace',
     params,
     body,
+    example: { body: { ssh_key: 'ssh-ed25519 AAAAC3Nza… me@desktop' } },
     result: savedKeyResult,
     failures: [duplicate, noSuchKey],
     answer: async ({ services, actor, params: { id }, body: { ssh_key: publicKey } }) => {

@@ -89,6 +89,7 @@ export const chargeRoutes: Route[] = [
     operation: 'billing.usage',
     mayBeStale: true,
     query: chargesQuerySchema,
+    example: { query: { select_filters: '{"day": {"gte": 1764547200, "lte": 1767139200}}' } },
     result: z.object({
       success: z.literal(true).describe('Always true.'),
       count: integer('The number of instances and volumes on this page.'),

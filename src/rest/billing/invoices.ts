@@ -35,6 +35,7 @@ export const invoiceRoutes: Route[] = [
     about: 'Credit, refunds and adjustments of the account, in the order of posting.',
     operation: 'billing.ledger',
     query: invoicePageQuerySchema,
+    example: { query: { latest_first: 'true', limit: '10' } },
     result: z.object({
       success: z.literal(true).describe('Always true.'),
       count: integer('The number of payments on this page.'),
@@ -66,6 +67,7 @@ export const invoiceRoutes: Route[] = [
     about: `The entries of the account's ledger. ${unpagedNote}`,
     operation: 'billing.ledger',
     query: invoiceListQuerySchema,
+    example: { query: { inc_charges: 'true' } },
     result: z.array(z.union([statementLineSchema, statementColumnsSchema])),
     answer: async ({ services, actor, query }) => {
       const { filter, columns } = parseListQuery(query)
@@ -84,6 +86,7 @@ export const invoiceRoutes: Route[] = [
     about: `The entries of the account's ledger, and its current credit. ${unpagedNote}`,
     operation: 'billing.ledger',
     query: statementQuerySchema,
+    example: { query: { sdate: '1764547200' } },
     result: z.object({
       invoices: z.array(statementLineSchema).describe('The entries of the period.'),
       current: z

@@ -67,6 +67,7 @@ export const instanceActionRoutes: Route[] = [
     about: 'Destroys instances. Their charges end at once, and their disks are deleted. Unknown ids are ignored.',
     operation: 'instances.destroy',
     body: destroyBody,
+    example: { body: { instance_ids: [42, 43] } },
     result: okResult,
     failures: [
       {
@@ -93,6 +94,7 @@ export const instanceActionRoutes: Route[] = [
     operation: 'instances.changeBid',
     params,
     body: priceBody,
+    example: { body: { price: 0.45 } },
     result: okResult,
     failures: [
       noSuchInstance,

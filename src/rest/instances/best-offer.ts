@@ -31,6 +31,7 @@ export const rentBestOfferRoutes: Route[] = [
     body: rentBestOfferBody,
     takesIdempotencyKey: true,
     notIdempotent: true,
+    example: { body: { image: 'ubuntu', q: { gpu_name: { eq: 'RTX 4090' }, order: [['dph_total', 'asc']] } } },
     result: rentedBody,
     failures: rentFailures,
     answer: async ({ services, actor, body, idempotencyKey }) => {

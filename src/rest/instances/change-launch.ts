@@ -43,6 +43,7 @@ export const instanceChangeLaunchRoutes: Route[] = [
     params: instanceParams,
     body: changeLaunchBody,
     notIdempotent: true,
+    example: { body: { image: 'ubuntu:24.04', recycle: true } },
     result: okResult,
     failures: [
       noSuchInstance,

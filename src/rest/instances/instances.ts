@@ -73,6 +73,7 @@ export const instanceReadRoutes: Route[] = [
     operation: 'instances.update',
     body: bulkUpdateBody,
     emptyStringFields: ['label'],
+    example: { body: { ids: [42, 43], state: 'stopped' } },
     result: z.object({ success: boolean('Whether at least one instance was updated or was already as requested.') }),
     failures: [
       { status: 404, error: 'invalid_args', when: 'The account has none of the instances.' },
@@ -99,6 +100,7 @@ export const instanceReadRoutes: Route[] = [
     params,
     body: updateBody,
     emptyStringFields: ['label'],
+    example: { body: { state: 'stopped', label: 'first' } },
     result: z.union([okResult, queuedResult]),
     failures: [noSuchInstance, finalInstance, insufficientCredit, spendLimitExceeded, quotaExceeded, startBackoff],
     answer: async ({ services, actor, params: { id }, body }) =>

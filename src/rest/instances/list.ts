@@ -19,6 +19,7 @@ export const instanceListRoutes: Route[] = [
     about: "Lists the account's instances that are not destroyed, in pages.",
     operation: 'instances.list',
     query: listQuery,
+    example: { query: { select_filters: '{"actual_status": {"eq": "running"}}', limit: '5' } },
     result: z.object({
       success: z.literal(true).describe('Always true.'),
       total_instances: integer('Number of instances that match the filters, on all pages.'),

@@ -54,6 +54,7 @@ export const rentManyRoutes: Route[] = [
     body: rentManyBody,
     takesIdempotencyKey: true,
     notIdempotent: true,
+    example: { body: { ids: [421], image: 'ubuntu', disk: 16 } },
     result: z.object({
       success: z.literal(true).describe('Always true: at least one was rented.'),
       ...rentManyFields,

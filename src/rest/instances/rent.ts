@@ -45,6 +45,9 @@ function rentRoute(method: 'PUT' | 'POST', operationId: string): Route {
     body: rentBody,
     takesIdempotencyKey: true,
     notIdempotent: true,
+    example: {
+      body: { image: 'ubuntu', disk: 16, runtype: 'ssh_direct', env: { GREETING: 'hello', '-p 8000:8000': '1' } },
+    },
     result: rentedBody,
     failures: [
       ...rentFailures,

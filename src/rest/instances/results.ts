@@ -46,6 +46,7 @@ export const resultRoutes: Route[] = [
     operation: 'instances.logs',
     params,
     body: logsBody,
+    example: { body: { tail: 100, filter: 'error' }, answer: { msg: 'The log is at result_url.' } },
     result: z.object(resultLinkFields),
     failures: [noSuchInstance],
     answer: async ({ services, actor, params: { id }, body, origin }) => {
@@ -69,6 +70,7 @@ export const resultRoutes: Route[] = [
     params,
     body: z.object({ command: text('Command line.') }),
     notIdempotent: true,
+    example: { body: { command: 'nvidia-smi' }, answer: { msg: 'The output is at result_url.' } },
     result: z.object({
       ...resultLinkFields,
       writeable_path: text('Path that clients remove from the output; always "".'),
@@ -91,6 +93,7 @@ export const resultRoutes: Route[] = [
     // The token is not in the path, since paths are logged.
     query: z.object({ token: text('Token from the result_url.') }),
     produces: 'text/plain',
+    example: { query: { token: '5f2b9c…' }, answer: 'first line of the log\nsecond line' },
     result: text('The text.'),
     failures: [documentedFailureOf('NOT_FOUND', 'The link is invalid or has expired.')],
     answer: async ({ services, query: { token } }) => await services.results.read(token),

@@ -55,6 +55,7 @@ export const instanceSshKeyRoutes: Route[] = [
     operation: 'instances.attachSshKey',
     params,
     body: z.object({ ssh_key: text('Public key: one line of a .pub file.').optional() }),
+    example: { body: { ssh_key: 'ssh-ed25519 AAAAC3Nza… me@laptop' }, answer: { msg: 'SSH key added to instance.' } },
     result: z.union([
       z.object({ success, msg: text('Message that the key was added.'), key: text('The key as a JSON string.') }),
       z.object({
@@ -93,6 +94,7 @@ export const instanceSshKeyRoutes: Route[] = [
     about: 'The key can no longer log in to the container. Open sessions continue.',
     operation: 'instances.detachSshKey',
     params: params.extend({ key: pathId('ID of the SSH key.') }),
+    example: { answer: { msg: 'SSH key removed from instance.' } },
     result: messageResult,
     failures: [
       noSuchInstance,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { renderApiPage } from '../api-page.ts'
+import { renderApiPage } from '../page/page.ts'
+import { searchScriptHash } from '../page/script.ts'
 import { type Route, route } from '../route.ts'
 import { openapiDocument } from './openapi.ts'
 
@@ -44,9 +45,11 @@ export const interfaceRoutes = (served: () => Route[]): Route[] => [
     operationId: 'getPage',
     tag: 'Interface',
     summary: 'Read the documentation',
+    example: { answer: '<!doctype html>…' },
     about: 'The OpenAPI document as an HTML page. Needs no key.',
     open: true,
     produces: 'text/html',
+    scriptHash: searchScriptHash,
     result: z.string().describe('The HTML page.'),
     isFixed: true,
     answer: async () => renderApiPage(served()),

@@ -28,6 +28,7 @@ export const templateListRoutes: Route[] = [
     about: `Searches the account's own templates and all public ones. Lists at most ${maxRows}.`,
     operation: 'templates.list',
     query: templateQuery,
+    example: { query: { select_filters: '{"name": {"eq": "trainer"}}' } },
     result: z.object(listFields),
     answer: async ({ services, actor, query }) => {
       const { search, columns } = parseTemplateSearch(query, { fallback: maxRows, maximum: maxRows })
@@ -44,6 +45,7 @@ export const templateListRoutes: Route[] = [
     about: "Searches the account's own templates and all public ones, in pages.",
     operation: 'templates.list',
     query: templatePageQuery,
+    example: { query: { order_by: 'name', limit: '10' } },
     result: z.object({
       ...listFields,
       next_token: z.string().nullable().describe('Token of the next page; null on the last one.'),

@@ -29,6 +29,16 @@ export const templateChangeRoutes: Route[] = [
     body: templateBody,
     takesIdempotencyKey: true,
     notIdempotent: true,
+    example: {
+      body: {
+        name: 'trainer',
+        image: 'pytorch/pytorch',
+        env: '-e EPOCHS=3',
+        runtype: 'ssh_direct',
+        recommended_disk_space: 20,
+      },
+      answer: { msg: 'Template Created Successfully! New Template ID: 42' },
+    },
     result: z.object({
       success: boolean('Whether the template is new; false if an equal one existed.'),
       msg: text('What was done, as a sentence.'),
@@ -58,6 +68,7 @@ export const templateChangeRoutes: Route[] = [
       template_id: z.int().min(0).optional().describe('ID of the template.'),
       hash_id: text('Hash of the template.').optional(),
     }),
+    example: { body: { template_id: 42 }, answer: { msg: 'Template 42 Deleted Successfully' } },
     result: messageResult,
     failures: [noSuchTemplate],
     answer: async ({ services, actor, body: { template_id: id, hash_id: hash } }) => {

@@ -28,6 +28,10 @@ const noSuchTemplateV1: DocumentedFailure = {
   when: 'error 404: Template not found',
 }
 
+const example = {
+  body: { hash_id: 'fd4a4c258d62396bac970d18d3f31e04', name: 'trainer 2' },
+  answer: { msg: 'Template 42 Updated Successfully' },
+}
 const updatedResult = z.object({
   success: z.literal(true).describe('Always true.'),
   hash_id: text('New hash of the template.'),
@@ -59,6 +63,7 @@ export const templateUpdateRoutes: Route[] = [
     operation: 'templates.save',
     body: templateUpdateBody,
     notIdempotent: true,
+    example,
     result: updatedResult,
     failures: [noSuchHash, duplicateTemplate],
     answer: async ({ body, ...caller }) => {
@@ -81,6 +86,7 @@ export const templateUpdateRoutes: Route[] = [
     operation: 'templates.save',
     body: templateUpdateBody,
     notIdempotent: true,
+    example,
     result: updatedResult,
     failures: [noSuchTemplateV1, duplicateTemplate],
     answer: async ({ body, ...caller }) => {

@@ -71,6 +71,7 @@ export const volumeRoutes: Route[] = [
     operation: 'volumes.search',
     publicSearch: true,
     documentedBody: volumeSearchSchema,
+    example: { body: { allocated_storage: 50, order: [['storage_cost', 'asc']], limit: 3 } },
     result: z.object({
       offers: z.array(volumeOfferRowSchema).describe('The volume offers that match, in the requested order.'),
     }),
@@ -100,6 +101,7 @@ export const volumeRoutes: Route[] = [
     }),
     takesIdempotencyKey: true,
     notIdempotent: true,
+    example: { body: { id: 17, size: 50, name: 'data' } },
     result: z.object({
       success: z.literal(true).describe('Always true.'),
       id: integer('ID of the new volume.'),
@@ -142,6 +144,7 @@ export const volumeRoutes: Route[] = [
         .optional()
         .describe('ID of the volume.'),
     }),
+    example: { body: { id: 42 } },
     result: okResult,
     failures: [invalidId, noSuchVolume, inUse],
     answer: async ({ services, actor, query, body }) => {

@@ -1,7 +1,8 @@
 // Renders the schemas of requests and answers as HTML.
 
+import type { JsonSchema } from '../openapi/schemas.ts'
 import { html, type Markup } from './markup.ts'
-import type { JsonSchema } from './schemas.ts'
+import { nameOf } from './samples.ts'
 
 /** An object becomes a table of its fields, any other schema a phrase. A reference becomes a link to its table. */
 export function renderSchema(schema: JsonSchema): Markup {
@@ -29,7 +30,7 @@ function findObjectSchema(schema: JsonSchema): JsonSchema | undefined {
 export function renderType(schema: JsonSchema): Markup {
   const { $ref, enum: options, const: only, type, items } = schema as Record<string, unknown>
   const choices = (schema['anyOf'] ?? schema['allOf'] ?? schema['oneOf']) as JsonSchema[] | undefined
-  if (typeof $ref === 'string') return renderReference($ref.slice($ref.lastIndexOf('/') + 1))
+  if (typeof $ref === 'string') return renderReference(nameOf($ref))
   if (choices) return html`${choices.map((choice, index) => html`${index ? ' or ' : ''}${renderType(choice)}`)}`
   if (options) return html`<code>${(options as unknown[]).map(option => JSON.stringify(option)).join(' | ')}</code>`
   if (only !== undefined) return html`<code>${JSON.stringify(only)}</code>`
