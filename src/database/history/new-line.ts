@@ -53,11 +53,21 @@ const noteSql = `
   FROM outbox, line, instances_id_seq i, volumes_id_seq v
   RETURNING epoch, complete_until AS "completeUntil"`
 
-/** Far more ids than can be lost, and few of those that are left. */
+/**
+ * Far more ids than can be lost, and few of those that are left. Asks each sequence itself: `pg_sequences` does not know where
+ * one stands that was set and has given no id since, as that of events when a partition begins.
+ */
 const jumpSql = `
-  SELECT setval(format('%I.%I', schemaname, sequencename)::regclass,
-    coalesce(last_value, start_value) + least(1000000, (max_value - coalesce(last_value, start_value)) / 1000))
-  FROM pg_sequences WHERE schemaname = 'public'`
+  DO $$
+  DECLARE
+    sequence record;
+  BEGIN
+    FOR sequence IN SELECT format('%I.%I', schemaname, sequencename) AS name, max_value FROM pg_sequences WHERE schemaname = 'public'
+    LOOP
+      EXECUTE format('SELECT setval(%L, last_value + least(1000000, (%s - last_value) / 1000)) FROM %s',
+        sequence.name, sequence.max_value, sequence.name);
+    END LOOP;
+  END $$`
 
 const makeDueSql = `
   UPDATE instance_looks SET generation = generation + 1, due_at = now()

@@ -339,6 +339,15 @@ describe('a database', () => {
     expect(await updateEpoch(testDatabase.url)).toBe(undefined)
   })
 
+  it('goes on in the newest partition, although that has no event yet', async () => {
+    await gateway.sql('SELECT begin_event_partition()')
+    const [{ first }] = (await gateway.sql('SELECT last_value AS first FROM events_id_seq')) as [{ first: string }]
+    await gateway.sql("UPDATE outbox SET cluster = '7123/1/5'")
+    expect(await updateEpoch(testDatabase.url)).toMatchObject({ epoch: expect.any(Number) })
+    const [{ next }] = (await gateway.sql(`SELECT nextval('events_id_seq') AS next`)) as [{ next: string }]
+    expect(BigInt(next)).toBeGreaterThan(BigInt(first))
+  })
+
   it.each([true, false])(
     'knows its timeline through a role without superuser rights, and its server if the role may read that (%s)',
     async mayAsk => {
