@@ -4,6 +4,7 @@
 
 import { join } from 'node:path'
 import packageJson from '../package.json' with { type: 'json' }
+import { createBackups } from './backups.ts'
 import { createLogReader } from './command-logs.ts'
 import { type Config, parseConfig, settingNames } from './config.ts'
 import { type Database, openDatabase } from './database/client.ts'
@@ -56,10 +57,8 @@ async function main(args: string[]): Promise<void> {
   // Safe: a local command uses nothing else.
   if (isLocal) return await printResult(await run(local as CommandOperations), process.stdout, lineOf)
   const config = parseConfig(process.env)
-  const { databaseUrl, dataDir, runAs } = config
-  // The settings in force may name a database other than the one that the operator means.
-  process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
-  const onLost = ({ message }: Error) => void process.stderr.write(`${message}\n`)
+  const { dataDir, runAs } = config
+  nameDatabase(config)
   const server = await openServer(config, { dataDir, role: 'command', runAs, onLost })
   const { databaseUrl: url, ownerUrl } = server.urls
   try {
@@ -86,6 +85,15 @@ async function main(args: string[]): Promise<void> {
   }
 }
 
+/** The settings in force may name a database other than the one that the operator means. */
+function nameDatabase({ databaseUrl, dataDir }: Config): void {
+  process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
+}
+
+function onLost({ message }: Error): void {
+  process.stderr.write(`${message}\n`)
+}
+
 /** Settings are read when an operation needs them, since the doctor also explains wrong ones. */
 function localOperations(readConfig: () => Config): LocalOperations {
   const startHost = () => {
@@ -95,6 +103,7 @@ function localOperations(readConfig: () => Config): LocalOperations {
     return createHost({ folder: join(dataDir, 'host'), version: packageJson.version, log, signal })
   }
   return {
+    backups: createBackups({ readConfig, onLost, nameDatabase }),
     toolbox: {
       async build() {
         const { toolboxFile: file } = readConfig()

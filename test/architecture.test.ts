@@ -42,8 +42,8 @@ const layers: Record<string, Layer> = {
   },
   database: {
     imports: ['turns', 'traces'],
-    packages: ['@prisma/adapter-pg', 'pg', 'pino'],
-    folders: ['embedded', 'history', 'replica', 'roles', 'selection'],
+    packages: ['@prisma/adapter-pg', 'pg', 'pg-copy-streams', 'pino'],
+    folders: ['backup', 'embedded', 'history', 'replica', 'roles', 'selection'],
     reason: 'The database layer has no rules and no use cases: move this into a service.',
   },
   services: {
@@ -210,6 +210,7 @@ const testFolders: Record<string, string[]> = {
   ],
   support: [
     ...nouns,
+    'backup',
     'billing/one-dollar',
     'crashes',
     'database',
@@ -228,7 +229,7 @@ const testFolders: Record<string, string[]> = {
   contract: [],
   e2e: [],
   engine: [],
-  long: ['failover', 'faults', 'hosts', 'install', 'load', 'webhooks'],
+  long: ['backup', 'failover', 'faults', 'hosts', 'install', 'load', 'webhooks'],
   mutation: [],
   wire: [],
 }

@@ -101,14 +101,7 @@ async function applyMigration(client: pg.ClientBase, { name, script }: Migration
     const recorded = await readRecorded(client)
     refuseUnfinished(recorded)
     const isMissing = recorded.every(other => other.name !== name)
-    if (isMissing) {
-      await client.query(script)
-      await client.query(
-        `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
-          VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
-        [randomUUID(), checksumOf({ script }), name],
-      )
-    }
+    if (isMissing) await runMigration(client, { name, script })
     await client.query('COMMIT')
     return isMissing
   } catch (error) {
@@ -116,6 +109,21 @@ async function applyMigration(client: pg.ClientBase, { name, script }: Migration
     await client.query('ROLLBACK').catch(() => {})
     throw new Error(`The migration ${name} failed: ${(error as Error).message}`, { cause: error })
   }
+}
+
+/** Applies migrations, which the database lacks, in the transaction of the caller: all of them or none. */
+export async function applyInTransaction(client: pg.ClientBase, migrations: readonly Migration[]): Promise<void> {
+  await client.query(`${lockSql}; ${createTableSql}`)
+  for (const migration of migrations) await runMigration(client, migration)
+}
+
+async function runMigration(client: pg.ClientBase, { name, script }: Migration): Promise<void> {
+  await client.query(script)
+  await client.query(
+    `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
+      VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,
+    [randomUUID(), checksumOf({ script }), name],
+  )
 }
 
 function checksumOf({ script }: Pick<Migration, 'script'>): string {
@@ -143,8 +151,10 @@ function refuseUnfinished(recorded: readonly RecordedMigration[]): void {
   )
 }
 
-/** Held until the transaction ends, so a pooler of transactions keeps it. Prisma's engine holds the same while it migrates. */
-const lockSql = 'SELECT pg_advisory_xact_lock(72707369)'
+/** Prisma's engine holds the same lock while it migrates. */
+export const migrationLock = 72_707_369
+/** Held until the transaction ends, so a pooler of transactions keeps it. */
+const lockSql = `SELECT pg_advisory_xact_lock(${migrationLock})`
 
 /** The table as Prisma makes it. */
 const createTableSql = `CREATE TABLE IF NOT EXISTS _prisma_migrations (

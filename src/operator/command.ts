@@ -34,6 +34,10 @@ export type CommandOperations = Operations & {
 } & LocalOperations
 /** What commands can do without an open database. */
 export type LocalOperations = {
+  backups: {
+    write(file: string): Promise<Record<string, unknown>>
+    restore(file: string, options: { replace: boolean }): Promise<Record<string, unknown>>
+  }
   /** Builds the toolbox, and returns its file. */
   toolbox: { build(): Promise<{ file: string }> }
   /** Each ends when the process is told to stop. */

@@ -97,8 +97,8 @@ function firstSentence(text: string): string {
 }
 
 function usageOf([name, { options }]: [string, OperatorCommand]): string {
-  const words = Object.entries(options).map(([option, { required, flag }]) => {
-    const word = flag ? `--${option}` : `--${option} …`
+  const words = Object.entries(options).map(([option, { required, flag, operand }]) => {
+    const word = operand ? option.toUpperCase() : flag ? `--${option}` : `--${option} …`
     return required ? word : `[${word}]`
   })
   return `  ${[name, ...words].join(' ')}`

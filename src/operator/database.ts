@@ -1,6 +1,33 @@
 import { defineCommand, type OperatorCommand } from './command.ts'
 
+const backupFile = { meaning: 'The file of the backup.', required: true, operand: true } as const
+
 export const databaseCommands = {
+  backup: defineCommand(
+    {
+      summary: 'Writes a backup of the database into a file that only you can read. Gateways may run meanwhile.',
+      options: { file: backupFile },
+      notes: () => 'Keep BERTH_SECRET, or the file "secret" of the data folder, too: a backup is of no use without it.',
+      isLocal: true,
+    },
+    ({ file }) =>
+      ({ backups }) =>
+        backups.write(file),
+  ),
+  restore: defineCommand(
+    {
+      summary: 'Puts a backup into an empty database, all of it or nothing. Stop all gateways before.',
+      options: {
+        file: backupFile,
+        replace: { meaning: 'Delete what the database has, and put the backup in its place.', flag: true },
+      },
+      notes: () => 'Event cursors expire, and all instances are looked at anew: see docs/operating.md.',
+      isLocal: true,
+    },
+    ({ file, replace }) =>
+      ({ backups }) =>
+        backups.restore(file, { replace }),
+  ),
   'database migrate': defineCommand(
     {
       summary: 'Migrates the database, and grants the roles berth_app and berth_metrics what they need if they exist.',

@@ -9,7 +9,8 @@ import { instant } from '../domain/machines/import-column-types.ts'
 import { parseUsd } from '../domain/money.ts'
 import { suggestNames } from '../domain/nearest.ts'
 
-type Option = { meaning: string; required?: boolean; flag?: boolean }
+/** An operand may be given without its name: `restore FILE` is `restore --file FILE`. */
+type Option = { meaning: string; required?: boolean; flag?: boolean; operand?: boolean }
 export type OptionTable = Record<string, Option>
 
 /** A flag is a boolean. Every other option is its text. */
@@ -24,7 +25,8 @@ export type OptionValues<Table extends OptionTable> = {
 export function parseOptions<Table extends OptionTable>(table: Table, args: string[]): OptionValues<Table> {
   const types = Object.entries(table).map(([name, { flag }]) => [name, { type: flag ? 'boolean' : 'string' } as const])
   const texts = new Set(Object.entries(table).flatMap(([name, { flag }]) => (flag ? [] : [`--${name}`])))
-  const values = parseValues(withOperands(args, texts), Object.fromEntries(types))
+  const operand = Object.keys(table).find(name => table[name]?.operand)
+  const values = parseValues(withOperands(args, texts), Object.fromEntries(types), operand)
   const missing = Object.keys(table).filter(name => table[name]?.required && values[name] === undefined)
   if (missing.length > 0) throw new Error(`Missing ${missing.map(name => `--${name}`).join(', ')}.`)
   const flags = Object.entries(table).flatMap(([name, { flag }]) => (flag ? [[name, values[name] === true]] : []))
@@ -34,9 +36,13 @@ export function parseOptions<Table extends OptionTable>(table: Table, args: stri
 
 type OptionTypes = Record<string, { type: 'boolean' | 'string' }>
 
-function parseValues(args: string[], options: OptionTypes): Record<string, unknown> {
+function parseValues(args: string[], options: OptionTypes, operand: string | undefined): Record<string, unknown> {
   try {
-    return parseArgs({ args, options }).values
+    const { values, positionals } = parseArgs({ args, options, allowPositionals: operand !== undefined })
+    if (operand === undefined || positionals.length === 0) return values
+    if (positionals.length > 1 || values[operand] !== undefined)
+      throw new Error(`Only one ${operand} can be given, not also '${positionals.at(-1)}'.`)
+    return { ...values, [operand]: positionals[0] }
   } catch (error) {
     const [, unknown] = /^Unknown option '(-[^']*)'/.exec(error instanceof Error ? error.message : '') ?? []
     if (unknown === undefined) throw error

@@ -20,7 +20,8 @@ export type DatabaseUrls = { databaseUrl: string; ownerUrl: string; metricsUrl: 
 export type DatabaseServer = { urls: DatabaseUrls; release(): Promise<void> }
 export type EmbeddedOptions = {
   dataDir: string
-  role: 'gateway' | 'command'
+  /** A restore keeps gateways away, as a gateway does. */
+  role: 'gateway' | 'command' | 'restore'
   /** The user that the server runs as, if root starts this process. */
   runAs?: string | undefined
   /** Called when the server stopped during use and could not be started again. */
@@ -44,7 +45,7 @@ export async function openEmbedded({ dataDir, role, runAs, onLost }: EmbeddedOpt
 
   async function connectAndLock(): Promise<pg.Client> {
     const client = await connect(cluster, `berth ${role}, process ${process.pid}`)
-    if (role === 'gateway') await lockDataDir(client, dataDir)
+    if (role !== 'command') await lockDataDir(client, dataDir)
     // A crashed server forgets our locks. Without them, a command that leaves would stop the server during our use.
     client.once('error', () => {
       if (isReleased) return

@@ -46,7 +46,9 @@ export function createEpochCheck(): EpochCheck {
     const epoch = raised?.epoch ?? (isOther ? (await readOutbox(client))?.epoch : undefined) ?? known.epoch
     // Another process raised the epoch, and may not have known what this one knows.
     if (!raised && before && before.epoch !== epoch)
-      await client.query('UPDATE failovers SET witnessed = true WHERE epoch = $1 AND NOT witnessed', [epoch])
+      await client.query('UPDATE failovers SET witnessed = true WHERE epoch = $1 AND NOT witnessed AND NOT restored', [
+        epoch,
+      ])
     last = newerOf(last, { name, epoch })
     return raised
   }
@@ -71,8 +73,8 @@ async function readOutbox(client: pg.ClientBase): Promise<{ cluster: string; epo
   return rows[0]
 }
 
-/** A table or a function does not exist yet. The start calls `updateEpoch` after the migration. */
-const missingCodes = ['42P01', '42883']
+/** A table, a column or a function does not exist yet. The start calls `updateEpoch` after the migration. */
+const missingCodes = ['42P01', '42703', '42883']
 /** This role may not read the table yet. The start gives it the right. */
 const notAllowedCode = '42501'
 

@@ -25,15 +25,15 @@ export function longStatement(text: string, values: unknown[] = []): pg.QueryCon
 
 /**
  * Begins an epoch and notes it. Ids that the lost line gave are not given again. All instances are due for a look. Runs
- * before any gateway uses the new line.
+ * before any gateway uses the new line. `restoredUntil` is the time of the backup that began it; null after a fail-over.
  */
 export async function beginLine(
   client: pg.ClientBase,
-  { name, witnessed }: { name: string; witnessed: boolean },
+  { name, witnessed, restoredUntil = null }: { name: string; witnessed: boolean; restoredUntil?: Date | null },
 ): Promise<NewLine> {
   await client.query(`UPDATE outbox SET epoch = ${nextEpochSql}`)
   await client.query(jumpSql)
-  const { rows } = await client.query(longStatement(noteSql, [name, witnessed]))
+  const { rows } = await client.query(longStatement(noteSql, [name, witnessed, restoredUntil]))
   await client.query(longStatement(makeDueSql))
   return rows[0]
 }
@@ -45,11 +45,12 @@ const lastIdSql = (table: string) =>
 /** A promoted standby knows its last transaction until it restarts. Later, the last event has to do. */
 const noteSql = `
   WITH line AS MATERIALIZED (
-    SELECT coalesce(pg_last_xact_replay_timestamp(), (SELECT created_at FROM events ORDER BY id DESC LIMIT 1)) AS complete_until
+    SELECT coalesce($3::timestamptz, pg_last_xact_replay_timestamp(), (SELECT created_at FROM events ORDER BY id DESC LIMIT 1))
+      AS complete_until
   )
   INSERT INTO failovers
-    (epoch, line, witnessed, noticed_at, complete_until, instances_after, instances_until, volumes_after, volumes_until)
-  SELECT epoch, $1, $2, now(), complete_until, ${lastIdSql('instances')}, i.last_value, ${lastIdSql('volumes')}, v.last_value
+    (epoch, line, witnessed, restored, noticed_at, complete_until, instances_after, instances_until, volumes_after, volumes_until)
+  SELECT epoch, $1, $2, $3::timestamptz IS NOT NULL, clock_timestamp(), complete_until, ${lastIdSql('instances')}, i.last_value, ${lastIdSql('volumes')}, v.last_value
   FROM outbox, line, instances_id_seq i, volumes_id_seq v
   RETURNING epoch, complete_until AS "completeUntil"`
 

@@ -8,7 +8,7 @@ export function failoverOperations({ database }: DataDeps) {
       /** Newest first. */
       list: () =>
         database.prisma.failover.findMany({
-          select: { epoch: true, line: true, witnessed: true, noticedAt: true, completeUntil: true },
+          select: { epoch: true, line: true, witnessed: true, restored: true, noticedAt: true, completeUntil: true },
           orderBy: { epoch: 'desc' },
           take: 1_000,
         }),

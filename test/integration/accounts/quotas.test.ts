@@ -39,7 +39,19 @@ const toolbox = { build: () => expect.unreachable() }
 const host = { join: () => expect.unreachable(), run: () => expect.unreachable() }
 const doctor = { examine: () => expect.unreachable() }
 const instanceLogs = { lines: () => expect.unreachable() }
-const local = { toolbox, instanceLogs, host, doctor, findFirewallGaps: () => expect.unreachable(), migrations: [] }
+const backups = {
+  write: () => expect.unreachable(),
+  restore: () => expect.unreachable(),
+}
+const local = {
+  backups,
+  toolbox,
+  instanceLogs,
+  host,
+  doctor,
+  findFirewallGaps: () => expect.unreachable(),
+  migrations: [],
+}
 const operations = (): CommandOperations => ({ ...app.operations, ...local, engines: noEngines })
 const setQuotas = async (...options: string[]) =>
   await findCommand(['account', 'limit', '--account', email, ...options]).run(operations())

@@ -9,7 +9,9 @@ import type { FailoverSite } from './site.ts'
 
 export type OutsideHost = Awaited<ReturnType<typeof startOutsideHost>>
 
-export async function startOutsideHost({ operations, fleet }: FailoverSite, machineId: number) {
+type Site = Pick<FailoverSite, 'operations' | 'fleet'>
+
+export async function startOutsideHost({ operations, fleet }: Site, machineId: number) {
   const world = await createDatabase()
   const pool = new pg.Pool({ connectionString: world.url, max: 2, application_name: 'test' })
   const balancer = await startTcpBalancer()
@@ -17,6 +19,8 @@ export async function startOutsideHost({ operations, fleet }: FailoverSite, mach
   const key = await newHostKey(operations, balancer.url, machineId)
   const agent = await startHosts({ gateway: balancer.url, keys: [key], database: world.url, delay: 0.03 })
   return {
+    /** From now on, the host finds these gateways. */
+    use: balancer.use,
     /** The instances that have a container, and whether it runs. */
     async containers(): Promise<Record<string, boolean>> {
       const { rows } = await pool.query(

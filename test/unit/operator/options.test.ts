@@ -29,6 +29,25 @@ describe('options', () => {
     expect(() => parse('--email', 'x', '--dry-run', '-y')).toThrow("Unknown option '-y'")
   })
 
+  it('may be an operand, in any place', () => {
+    const table = {
+      file: { required: true, operand: true, meaning: 'a file' },
+      replace: { flag: true, meaning: '' },
+    } as const
+    for (const args of [
+      ['a.backup', '--replace'],
+      ['--replace', 'a.backup'],
+      ['--file', 'a.backup', '--replace'],
+    ])
+      expect(parseOptions(table, args)).toEqual({ file: 'a.backup', replace: true })
+    expect(() => parseOptions(table, ['--replace'])).toThrow('Missing --file.')
+    for (const args of [
+      ['a.backup', 'b.backup'],
+      ['--file', 'a.backup', 'b.backup'],
+    ])
+      expect(() => parseOptions(table, args)).toThrow("Only one file can be given, not also 'b.backup'.")
+  })
+
   it.each([
     [[], 'Missing --email.'],
     [['--email'], "'--email <value>' argument missing"],

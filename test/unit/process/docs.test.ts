@@ -8,15 +8,8 @@ import { blocksOf, chapterOf, pages, readPage } from '../../support/docs.ts'
 const root = join(import.meta.dirname, '../../..')
 const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts)
 const shellKinds = [
-  'sh',
-  'sh stream',
-  'sh login',
-  'sh host',
-  'sh firewall',
-  'sh operate',
-  'sh roles',
-  'sh traces',
-  'sh develop',
+  ...['sh', 'sh stream', 'sh login', 'sh host', 'sh firewall', 'sh operate', 'sh roles', 'sh develop'],
+  ...['sh backup', 'sh traces'],
 ]
 
 describe.each(pages)('%s', page => {

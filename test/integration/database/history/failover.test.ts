@@ -120,7 +120,7 @@ describe('a gateway', () => {
     expect(completeUntil.getTime()).toBeGreaterThanOrEqual(keptMs - 1)
     expect(completeUntil.getTime()).toBeLessThanOrEqual(lossMs)
     const { epoch, line, noticed_at: noticedAt } = noted as Record<string, unknown>
-    const shown = { epoch, line, witnessed: true, noticedAt, completeUntil }
+    const shown = { epoch, line, witnessed: true, restored: false, noticedAt, completeUntil }
     expect(await gateways[0].operations.failovers.list()).toEqual([shown])
     // No id of the lost line is given again.
     const [ids] = await pair.runSql(pair.standbyUrl, 'SELECT last_value::int FROM instances_id_seq')

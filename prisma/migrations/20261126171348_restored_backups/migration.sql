@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "failovers" ADD COLUMN     "restored" BOOLEAN NOT NULL DEFAULT false;

@@ -1,0 +1,57 @@
+// Backs up and restores the database, for commands.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from './config.ts'
+import { openBackupFile } from './database/backup/file.ts'
+import type { Header } from './database/backup/header.ts'
+import { restoreBackup } from './database/backup/restore.ts'
+import { writeBackup } from './database/backup/write.ts'
+import type { EmbeddedOptions } from './database/embedded/embedded.ts'
+import { openServer } from './database/embedded/server.ts'
+import type { LocalOperations } from './operator/command.ts'
+import { createSecrets } from './services/secrets.ts'
+
+type Options = {
+  readConfig(): Config
+  onLost: EmbeddedOptions['onLost']
+  /** Tells the operator which database the command works on. */
+  nameDatabase(config: Config): void
+}
+
+export function createBackups({ readConfig, onLost, nameDatabase }: Options): LocalOperations['backups'] {
+  async function withOwner<Result>(role: EmbeddedOptions['role'], work: (ownerUrl: string) => Promise<Result>) {
+    const config = readConfig()
+    const { dataDir, runAs } = config
+    nameDatabase(config)
+    const server = await openServer(config, { dataDir, role, runAs, onLost })
+    return await work(server.urls.ownerUrl).finally(server.release)
+  }
+
+  return {
+    write: file => withOwner('command', ownerUrl => writeBackup(ownerUrl, file)),
+    async restore(file, options) {
+      const backup = await openBackupFile(file)
+      try {
+        await checkSecret(readConfig(), backup.header)
+        return await withOwner('restore', ownerUrl => restoreBackup(ownerUrl, backup, options))
+      } finally {
+        await backup.close()
+      }
+    },
+  }
+}
+
+/** Refuses a backup whose sealed values the gateways could not open. */
+async function checkSecret({ secret, databaseUrl, dataDir }: Config, { secretCheck }: Header): Promise<void> {
+  if (secretCheck === null) return
+  const file = join(dataDir, 'secret')
+  const kept = secret ?? (databaseUrl === undefined ? await readFile(file, 'utf8').catch(() => undefined) : undefined)
+  const advice = `Set BERTH_SECRET to the secret that the backup was made with${databaseUrl === undefined ? `, or put its file "secret" into ${dataDir}` : ''}.`
+  if (kept === undefined) throw new Error(`There is no secret. ${advice}`)
+  try {
+    createSecrets(kept).open(Buffer.from(secretCheck, 'base64'))
+  } catch {
+    throw new Error(`The backup was made with another secret. ${advice}`)
+  }
+}
