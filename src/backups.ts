@@ -1,4 +1,4 @@
-// Backs up and restores the database, for commands.
+// Backs up and restores the database, and upgrades the one in the data folder, for commands.
 
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { restoreBackup } from './database/backup/restore.ts'
 import { writeBackup } from './database/backup/write.ts'
 import type { EmbeddedOptions } from './database/embedded/embedded.ts'
 import { openServer } from './database/embedded/server.ts'
+import { upgradeDatabase } from './database/embedded/upgrade.ts'
 import type { LocalOperations } from './operator/command.ts'
 import { createSecrets } from './services/secrets.ts'
 
@@ -38,6 +39,16 @@ export function createBackups({ readConfig, onLost, nameDatabase }: Options): Lo
       } finally {
         await backup.close()
       }
+    },
+    async upgrade(programs) {
+      const config = readConfig()
+      const { dataDir, runAs, databaseUrl } = config
+      if (databaseUrl !== undefined)
+        throw new Error(
+          'upgrade-database is for the PostgreSQL that Berth brings along, and DATABASE_URL names another. Upgrade that with its own programs, or restore a backup into a newer one.',
+        )
+      nameDatabase(config)
+      return await upgradeDatabase({ dataDir, runAs, onLost, programs })
     },
   }
 }

@@ -37,6 +37,8 @@ export type LocalOperations = {
   backups: {
     write(file: string): Promise<Record<string, unknown>>
     restore(file: string, options: { replace: boolean }): Promise<Record<string, unknown>>
+    /** `programs` is the folder of the older PostgreSQL's programs. */
+    upgrade(programs: string | undefined): Promise<Record<string, unknown>>
   }
   /** Builds the toolbox, and returns its file. */
   toolbox: { build(): Promise<{ file: string }> }

@@ -28,6 +28,19 @@ export const databaseCommands = {
       ({ backups }) =>
         backups.restore(file, { replace }),
   ),
+  'upgrade-database': defineCommand(
+    {
+      summary: 'Moves the database of the data folder to the PostgreSQL that this version of Berth brings along.',
+      options: {
+        programs: { meaning: 'The folder with the programs of the older PostgreSQL. Looked for if you name none.' },
+      },
+      notes: () => 'The older database stays in a folder beside the new one. Event cursors expire.',
+      isLocal: true,
+    },
+    ({ programs }) =>
+      ({ backups }) =>
+        backups.upgrade(programs),
+  ),
   'database migrate': defineCommand(
     {
       summary: 'Migrates the database, and grants the roles berth_app and berth_metrics what they need if they exist.',

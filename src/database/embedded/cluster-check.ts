@@ -21,7 +21,8 @@ export async function checkCluster({ engine, folder }: ClusterLocation): Promise
   if (version instanceof Error) throw clusterError(folder, `${version.message}.`)
   const folderMajor = version.trim()
   if (folderMajor === engine.major) return
-  const advice = 'Start the version of Berth that made the folder, or set BERTH_DATA_DIR to another folder.'
+  const upgrade = 'Move the database with the command "upgrade-database", start'
+  const advice = `${Number(folderMajor) < Number(engine.major) ? upgrade : 'Start'} the version of Berth that made the folder, or set BERTH_DATA_DIR to another folder.`
   const cause = `PostgreSQL ${folderMajor} made the folder, but this version of Berth has PostgreSQL ${engine.major}.`
   throw clusterError(folder, `${cause} ${advice}`)
 }

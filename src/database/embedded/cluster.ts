@@ -21,6 +21,7 @@ import { canReach, type Engine, findEngine, runProgram } from './engine.ts'
 import { changeFolder, readOwnFile, writeNewFile } from './own-files.ts'
 import { findPidFileProcess } from './pid-file.ts'
 import { superuser } from './roles.ts'
+import { finishUpgrade } from './swap.ts'
 
 export type Cluster = { engine: Engine; folder: string; password: string }
 
@@ -31,6 +32,8 @@ export async function prepareCluster(dataDir: string, runAs?: string): Promise<C
 }
 
 async function prepareClusterIn(dataDir: string, runAs: string | undefined): Promise<Cluster> {
+  const folder = clusterFolderOf(dataDir)
+  await finishUpgrade(folder)
   const engine = await findEngine({ dataDir, runAs })
   if (!(await canReach(dataDir, engine.runAs))) {
     const advice = 'Set BERTH_DATA_DIR to a folder that this user can enter, or DATABASE_URL to a server of your own.'
@@ -38,12 +41,15 @@ async function prepareClusterIn(dataDir: string, runAs: string | undefined): Pro
       `PostgreSQL runs as the user "${engine.runAs.name}", who cannot enter the data folder ${dataDir}. ${advice}`,
     )
   }
-  const folder = join(dataDir, 'postgres')
   await checkCluster({ engine, folder })
   const cluster = { engine, folder, password: await loadOrCreatePassword(passwordFileOf(folder)) }
   const fill = (unfinished: string) => initializeCluster(cluster, unfinished)
   await createFolderAtomically({ folder: cluster.folder, requiredEntry: 'PG_VERSION', fill })
   return cluster
+}
+
+export function clusterFolderOf(dataDir: string): string {
+  return join(dataDir, 'postgres')
 }
 
 export function passwordFileOf(folder: string): string {
@@ -66,10 +72,13 @@ async function loadOrCreatePassword(file: string): Promise<string> {
   return await readOwnFile(file)
 }
 
-async function initializeCluster({ engine, password }: Cluster, folder: string): Promise<void> {
+/** Fills an empty folder, which need not be the cluster's yet. */
+export async function initializeCluster({ engine, password }: Cluster, folder: string): Promise<void> {
   const passwordFile = `${folder}.password`
   const { uid, gid } = engine.runAs
   const owner = uid === undefined || gid === undefined ? undefined : { uid, gid }
+  // One that was killed in the middle of this may have left it.
+  await rm(passwordFile, { force: true })
   await writeNewFile(passwordFile, password, owner)
   if (owner) await changeFolder(folder, handle => handle.chown(owner.uid, owner.gid))
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']

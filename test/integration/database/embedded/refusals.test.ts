@@ -70,11 +70,20 @@ describe('a data folder', () => {
 
   it('of another major version is refused, with both versions in the message', async () => {
     const { message, seconds } = await openDamaged(folder => writeFile(join(folder, 'PG_VERSION'), '17\n'))
-    const advice = 'Start the version of Berth that made the folder, or set BERTH_DATA_DIR to another folder.'
+    const advice =
+      'Move the database with the command "upgrade-database", start the version of Berth that made the folder, or set BERTH_DATA_DIR to another folder.'
     expect(message).toBe(
       expectedMessage(`PostgreSQL 17 made the folder, but this version of Berth has PostgreSQL 18. ${advice}`),
     )
     expect(seconds).toBeLessThan(5)
+  })
+
+  it('of a newer major version is refused, with the advice to start that version', async () => {
+    const { message } = await openDamaged(folder => writeFile(join(folder, 'PG_VERSION'), '99\n'))
+    const advice = 'Start the version of Berth that made the folder, or set BERTH_DATA_DIR to another folder.'
+    expect(message).toBe(
+      expectedMessage(`PostgreSQL 99 made the folder, but this version of Berth has PostgreSQL 18. ${advice}`),
+    )
   })
 
   it("with a crashed server's pid file is refused if another process has the recorded id", async () => {
