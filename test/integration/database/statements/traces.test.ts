@@ -2,16 +2,16 @@
 
 import { SpanStatusCode } from '@opentelemetry/api'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { type Database, openDatabase } from '../../../src/database/client.ts'
-import { Prisma } from '../../../src/database/generated/client.ts'
-import { int4 } from '../../../src/database/row-types.ts'
-import { transaction } from '../../../src/database/transaction.ts'
-import { createWakeUps } from '../../../src/database/wake-ups.ts'
-import { createLog } from '../../../src/http/log.ts'
-import { currentCause } from '../../../src/traces/causes.ts'
-import { inTrace } from '../../../src/traces/spans.ts'
-import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { childrenOf, type Recorded, recordSpans, traceOf } from '../../support/spans.ts'
+import { type Database, openDatabase } from '../../../../src/database/client.ts'
+import { Prisma } from '../../../../src/database/generated/client.ts'
+import { int4 } from '../../../../src/database/row-types.ts'
+import { transaction } from '../../../../src/database/transaction.ts'
+import { createWakeUps } from '../../../../src/database/wake-ups.ts'
+import { createLog } from '../../../../src/http/log.ts'
+import { currentCause } from '../../../../src/traces/causes.ts'
+import { inTrace } from '../../../../src/traces/spans.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
+import { childrenOf, type Recorded, recordSpans, traceOf } from '../../../support/spans.ts'
 
 const { sql } = Prisma
 let server: TestDatabase
