@@ -4,19 +4,18 @@ import { errorCodesOf, toError } from '../../database/failure-codes.ts'
 import type { ConnectFailure } from '../verdicts/server.ts'
 
 /** No check waits longer for the database. */
-const timeouts = {
-  connectionTimeoutMillis: 5_000,
-  statement_timeout: 5_000,
-  query_timeout: 7_000,
-  lock_timeout: 2_000,
-  idle_in_transaction_session_timeout: 10_000,
+const timeouts = { connectionTimeoutMillis: 5_000, query_timeout: 7_000 }
+/** What gateways ask for as they connect. */
+const startupParameters = {
+  ...{ options: '-c jit=off', statement_timeout: 5_000, lock_timeout: 2_000 },
+  ...{ idle_in_transaction_session_timeout: 10_000 },
 }
 
-/** Connects with the startup parameters of gateways, so that a pooler that refuses them shows. */
-export async function openClient(url: string): Promise<pg.Client> {
+export async function openClient(url: string, parameters: Partial<typeof startupParameters> = {}): Promise<pg.Client> {
   const client = new pg.Client({
-    ...{ connectionString: url, application_name: 'berth doctor', options: '-c jit=off' },
+    ...{ connectionString: url, application_name: 'berth doctor' },
     ...timeouts,
+    ...parameters,
   })
   // A lost connection fails the running query. Without this listener, the error event would end the process.
   client.on('error', () => {})
@@ -33,8 +32,22 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
   }
 }
 
+/** Why a connection with the parameters of gateways is refused; undefined if it is not. */
+export async function findRefusal(url: string): Promise<string | undefined> {
+  try {
+    const client = await openClient(url, startupParameters)
+    await client.end()
+    return undefined
+  } catch (error) {
+    return toError(error).message
+  }
+}
+
+/** A setting and the URL that it has. */
+export type Way = { setting: string; url: string }
+
 /** Why no connection comes about; undefined if one does. */
-export async function findConnectFailure(setting: string, url: string): Promise<ConnectFailure | undefined> {
+export async function findConnectFailure({ setting, url }: Way): Promise<ConnectFailure | undefined> {
   try {
     await withClient(url, client => client.query('SELECT 1'))
     return undefined

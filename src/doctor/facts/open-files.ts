@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { maxConnections } from '../../http/limits/connections.ts'
 import type { DoctorSettings } from '../settings.ts'
-import { besidePool } from '../verdicts/connections.ts'
+import { neededConnections } from '../verdicts/connections.ts'
 import type { OpenFilesFacts } from '../verdicts/open-files.ts'
 
 /** Limits of the SSH face and of the notebook face. Each of their connections has another one, to a machine. */
@@ -14,7 +14,7 @@ export async function gatherOpenFiles(
   faces: FaceLimits,
 ): Promise<OpenFilesFacts> {
   const clients = maxConnections + (ssh ? 2 * faces.ssh : 0) + (notebooks ? 3 * faces.notebooks : 0)
-  const database = poolSize + besidePool + (replica ? poolSize : 0)
+  const database = neededConnections(poolSize) + (replica ? poolSize : 0)
   return { limit: await readLimit(), needs: { clients, database } }
 }
 

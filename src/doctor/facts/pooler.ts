@@ -1,15 +1,20 @@
 import type pg from 'pg'
 import type { PoolerFacts } from '../verdicts/connections.ts'
-import { openClient, withClient } from './connect.ts'
+import { findRefusal, openClient, type Way, withClient } from './connect.ts'
 
 /** How often two connections are tried: other clients of a pooler may come between. */
 const tries = 3
 
 /** A server names its process as it accepts a connection, and a pooler something else. */
-export async function gatherPooler(setting: string, url: string, isOwner: boolean): Promise<PoolerFacts> {
+export async function gatherPooler({ setting, url }: Way): Promise<PoolerFacts> {
   return await withClient(url, async client => {
     const isPooled = named(client) !== (await readProcess(client))
-    return { setting, isOwner, isPooled, sharesSessions: isPooled && (await sharesSessions(client, url)) }
+    return {
+      setting,
+      isPooled,
+      sharesSessions: isPooled && (await sharesSessions(client, url)),
+      refusal: isPooled ? await findRefusal(url) : undefined,
+    }
   })
 }
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { toError } from '../../database/failure-codes.ts'
+import { errorCodesOf, toError } from '../../database/failure-codes.ts'
 import { statementsOn } from '../../database/statements.ts'
 import { createSecretCheck } from '../../services/secret-check.ts'
 import { createSecrets } from '../../services/secrets.ts'
@@ -44,6 +44,10 @@ async function findProblem(client: pg.Client, secret: string): Promise<string | 
     .verify()
     .then(
       () => undefined,
-      (error: unknown) => toError(error).message,
+      (error: unknown) => {
+        // The database failed, and says nothing about the secret.
+        if (errorCodesOf(error).length > 0) throw error
+        return toError(error).message
+      },
     )
 }

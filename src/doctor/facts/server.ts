@@ -43,8 +43,8 @@ export function gatherUpkeep(client: pg.Client): Promise<UpkeepFacts> {
 }
 
 /** A gateway listens for wake-ups on one connection of this name. */
-export async function gatherConnections(client: pg.Client, poolSize: number): Promise<ConnectionsFacts> {
-  const row = await readRow<Omit<ConnectionsFacts, 'poolSize'>>(
+export async function gatherConnections(client: pg.Client, needed: number): Promise<ConnectionsFacts> {
+  const row = await readRow<Omit<ConnectionsFacts, 'needed'>>(
     client,
     `SELECT current_setting('max_connections')::int AS max,
       current_setting('superuser_reserved_connections')::int
@@ -55,7 +55,7 @@ export async function gatherConnections(client: pg.Client, poolSize: number): Pr
       (SELECT count(*)::int FROM pg_stat_activity
         WHERE application_name = 'berth wake-ups' AND datname = current_database()) AS gateways`,
   )
-  return { ...row, poolSize }
+  return { ...row, needed }
 }
 
 export async function gatherClock(client: pg.Client): Promise<ClockFacts> {

@@ -11,18 +11,22 @@ export type ConnectionsFacts = {
   used: number
   /** Gateways that are connected now. */
   gateways: number
-  poolSize: number
+  /** What one gateway opens at most. */
+  needed: number
 }
 
 /** Beside its pool, a gateway has a connection for wake-ups, one for metrics, and one while it starts. */
-export const besidePool = 3
+const besidePool = 3
+
+export function neededConnections(poolSize: number): number {
+  return poolSize + besidePool
+}
 
 export function checkConnections(facts: ConnectionsFacts): Check {
-  const { max, reserved, roleLimit, databaseLimit, used, gateways, poolSize } = facts
+  const { max, reserved, roleLimit, databaseLimit, used, gateways, needed } = facts
   const name = 'connections'
   const limits = [max - reserved, roleLimit, databaseLimit].filter(limit => limit >= 0)
   const most = Math.min(...limits)
-  const needed = poolSize + besidePool
   const advice = "Raise max_connections or the role's limit in PostgreSQL, or lower DATABASE_POOL_SIZE."
   if (most < needed)
     return fail(name, `The database allows ${most} connections, and one gateway needs ${needed}.`, advice)
@@ -35,23 +39,25 @@ export function checkConnections(facts: ConnectionsFacts): Check {
 
 export type PoolerFacts = {
   setting: string
-  isOwner: boolean
   /** Whether a pooler answers in place of the server, and whether it lends one session to several clients. */
   isPooled: boolean
   sharesSessions: boolean
+  /** Why it refuses connections of gateways; undefined if it does not. */
+  refusal: string | undefined
 }
 
-export function checkPooler({ setting, isOwner, isPooled, sharesSessions }: PoolerFacts): Check[] {
+export function checkPooler({ setting, isPooled, sharesSessions, refusal }: PoolerFacts): Check[] {
+  const name = 'pooler'
   if (!isPooled) return []
-  if (!sharesSessions) return [ok('pooler', `${setting} leads to a pooler, which keeps a session for each connection.`)]
-  const loss = isOwner
-    ? 'migrations cannot hold the lock of their session.'
-    : 'a gateway hears of no changes by other gateways, and locks of sessions do not hold.'
-  return [
-    fail(
-      'pooler',
-      `${setting} leads to a pooler of transactions: ${loss}`,
-      `Set ${setting} to PostgreSQL itself, or let the pooler keep sessions.`,
-    ),
-  ]
+  if (!sharesSessions) {
+    if (refusal === undefined)
+      return [ok(name, `${setting} leads to a pooler, which keeps a session for each connection.`)]
+    const advice = `Let the pooler ignore this parameter, or set ${setting} to PostgreSQL itself.`
+    return [fail(name, `The pooler of ${setting} refuses what gateways ask for: ${refusal}.`, advice)]
+  }
+  const found = `${setting} leads to a pooler of transactions`
+  if (setting !== 'DATABASE_URL')
+    return [fail(name, `${found}, where no lock holds.`, `Set ${setting} to PostgreSQL itself.`)]
+  const advice = 'Set DATABASE_URL to PostgreSQL itself, or let the pooler keep sessions.'
+  return [fail(name, `${found}, where a gateway hears of no changes by other gateways.`, advice)]
 }

@@ -47,7 +47,6 @@ function adviceFor(code = '', setting: string): string {
   if (code === '3D000') return `Create the database, or correct its name in ${setting}.`
   if (code === '42501') return `Let the role of ${setting} connect: GRANT CONNECT ON DATABASE.`
   if (code === '53300') return "Raise PostgreSQL's max_connections, or close connections of other programs."
-  if (code === '08P01') return `Set ${setting} to PostgreSQL itself, or let the pooler accept this startup parameter.`
   return `Start the database, or correct host and port in ${setting}.`
 }
 

@@ -43,9 +43,11 @@ const connectFailure = { setting: 'DATABASE_URL', database: 'the database berth 
 const durability = { fsync: 'on', fullPageWrites: 'on', synchronousCommit: 'on' }
 const upkeep = { autovacuum: 'on', trackCounts: 'on', walLevel: 'replica', isArchiveFailing: false, idleSlots: [] }
 const connections = {
-  ...{ max: 100, reserved: 3, roleLimit: -1, databaseLimit: -1, used: 20, gateways: 1, poolSize: 10 },
+  ...{ max: 100, reserved: 3, roleLimit: -1, databaseLimit: -1, used: 20, gateways: 1, needed: 13 },
 }
-const pooler = { setting: 'DATABASE_URL', isOwner: false, isPooled: true, sharesSessions: false }
+const pooler = {
+  ...{ setting: 'DATABASE_URL', isPooled: true, sharesSessions: false, refusal: undefined },
+}
 const schema = { problem: undefined, pending: [], edited: [], mayMigrate: true }
 const roles = { role: 'berth_app', ownsTables: false, problem: undefined, unreadable: [] }
 const secret = {
@@ -223,7 +225,6 @@ const bad: Bad[] = [
       ['3D000', 'Create the database'],
       ['42501', 'GRANT CONNECT'],
       ['53300', 'max_connections'],
-      ['08P01', 'Set DATABASE_URL to PostgreSQL itself'],
       ['ECONNREFUSED', 'Start the database'],
       [undefined, 'Start the database'],
     ] as const
@@ -291,15 +292,22 @@ const bad: Bad[] = [
     'a pooler of transactions',
     checkPooler({ ...pooler, sharesSessions: true }),
     'fail',
-    'DATABASE_URL leads to a pooler of transactions: a gateway hears of no changes',
+    'DATABASE_URL leads to a pooler of transactions, where a gateway hears of no changes',
     'Set DATABASE_URL to PostgreSQL itself',
   ],
   [
     'a pooler of transactions for the owner',
-    checkPooler({ ...pooler, setting: 'DATABASE_OWNER_URL', isOwner: true, sharesSessions: true }),
+    checkPooler({ ...pooler, setting: 'DATABASE_OWNER_URL', sharesSessions: true }),
     'fail',
-    'migrations cannot hold the lock',
+    'DATABASE_OWNER_URL leads to a pooler of transactions, where no lock holds.',
     'Set DATABASE_OWNER_URL to PostgreSQL itself',
+  ],
+  [
+    'a pooler of sessions that refuses gateways',
+    checkPooler({ ...pooler, refusal: 'unsupported startup parameter: options' }),
+    'fail',
+    'The pooler of DATABASE_URL refuses what gateways ask for: unsupported startup parameter: options.',
+    'Let the pooler ignore this parameter, or set DATABASE_URL to PostgreSQL itself.',
   ],
   [
     'a newer schema',
