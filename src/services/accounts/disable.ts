@@ -25,9 +25,10 @@ export function accountDisableOperations({ database }: DataDeps) {
         // Rentals and starts look under the same lock whether the account is disabled.
         const { at } = await lockAccount(tx, id, tx.at)
         const before = await loadDisabled(tx, id)
-        const stops =
-          !keepInstances && (await endSpenderGpus(tx, { accountId: id, apiKeyId: null }, at, 'ACCOUNT_DISABLED'))
-        if (before.disabledReason === reason && !stops) return { id, email, changed: false }
+        const stopped = keepInstances
+          ? { ends: false, marks: false }
+          : await endSpenderGpus(tx, { accountId: id, apiKeyId: null }, at, 'ACCOUNT_DISABLED')
+        if (before.disabledReason === reason && !stopped.ends && !stopped.marks) return { id, email, changed: false }
         await saveDisabled(tx, id, { disabledAt: before.disabledAt ?? at, disabledReason: reason })
         const event = { kind: 'ACCOUNT_DISABLED' as const, accountId: id, actor: operatorActor }
         await recordEvents(tx, [{ ...event, after: { keepsInstances: keepInstances }, note: reason }], at)

@@ -129,9 +129,10 @@ async function recordEnds(tx: Transaction, read: AccountBalance, at: Date): Prom
   while (balance.isLimited && (await recordReachedLimit(tx, balance))) balance = await readBalance(tx, accountId, at)
   const { endsAt, hasEnded } = creditStatusOf(balance)
   if (!hasEnded || endsAt === null) return balance
-  // False if no GPU charge is left to end: an earlier transaction recorded the end of the credit, or only disks still cost.
-  // Neither is a new end.
-  if (!(await endSpenderGpus(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT'))) return balance
+  const { ends } = await endSpenderGpus(tx, { accountId, apiKeyId: null }, endsAt, 'NO_CREDIT')
+  // If no GPU charge is left to end, an earlier transaction recorded the end of the credit, or only disks still cost. Neither is a
+  // new end.
+  if (!ends) return balance
   await tx.execute(sql`UPDATE accounts SET credit_ended_at = ${endsAt} WHERE id = ${accountId}`)
   return await readBalance(tx, accountId, at)
 }

@@ -9,25 +9,25 @@ type Spender = { accountId: number; apiKeyId: number | null }
 
 /**
  * Ends the spender's GPU charges at an instant and marks the instances that should run. Marked instances stop whatever
- * happens meanwhile. Returns false if each running GPU meter already had a recorded end at that instant or earlier.
- * The account must be locked.
+ * happens meanwhile. `ends`: whether any running GPU meter had no recorded end at that instant or earlier. `marks`: whether any
+ * instance was not marked. The account must be locked.
  */
 export async function endSpenderGpus(
   tx: Transaction,
   { accountId, apiKeyId }: Spender,
   at: Date,
   reason: 'NO_CREDIT' | 'SPEND_LIMIT' | 'ACCOUNT_DISABLED',
-): Promise<boolean> {
+): Promise<{ ends: boolean; marks: boolean }> {
   const which = sql`m.account_id = ${accountId} AND m.kind = 'gpu'
     AND (${apiKeyId}::int IS NULL OR m.api_key_id = ${apiKeyId})`
   const ended = await tx.execute(sql`
     INSERT INTO meter_ends (meter_id, account_id, at) SELECT m.id, m.account_id, ${at}::timestamptz FROM meters m
     WHERE ${which} AND m.rate_nanos > 0
     AND NOT EXISTS (SELECT FROM meter_ends e WHERE e.meter_id = m.id AND e.at <= ${at})`)
-  await tx.execute(sql`
+  const marked = await tx.execute(sql`
     UPDATE meters m SET stop_reason = ${reason} FROM instances i
     WHERE i.account_id = ${accountId} AND m.instance_id = i.id AND ${which} AND m.stop_reason IS NULL AND ${wantsGpusSql}`)
-  return ended > 0
+  return { ends: ended > 0, marks: marked > 0 }
 }
 
 /**

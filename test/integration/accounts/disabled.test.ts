@@ -172,6 +172,20 @@ describe('the instances of a disabled account', () => {
     expect(await statusOf()).toBe('stopped')
   })
 
+  it('that only load or wait stop, too, and the account is told', async () => {
+    const instance = await rentals.rent(key)
+    await disable(true)
+    expect(await disable(false)).toMatchObject({ changed: true })
+    expect(await disable(false)).toMatchObject({ changed: false })
+    const told = await app.sql(`SELECT after->>'keepsInstances' AS kept FROM events
+      WHERE account_id = ${id} AND kind = 'ACCOUNT_DISABLED' ORDER BY id`)
+    expect(told).toEqual([{ kept: 'true' }, { kept: 'false' }])
+    await rentals.converge()
+    expect(await app.sql(`SELECT target_state FROM instances WHERE id = ${instance}`)).toEqual([
+      { target_state: 'stopped' },
+    ])
+  })
+
   it('do not start with a request that began before', async () => {
     const actor = await actorOf(key)
     const stopped = await rentals.rentToStatus(key, 'stopped')
