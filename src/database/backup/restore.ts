@@ -16,12 +16,12 @@ export type RestoredBackup = { takenAt: string; tables: number; rows: number; mi
 
 /**
  * `url` is that of the role that owns the tables. Gateways that start meanwhile wait. They go on along a new line of history:
- * cursors have expired, and all instances are looked at anew.
+ * cursors have expired, and all instances are looked at anew. Those that are being stopped get `patienceMs` to leave.
  */
 export async function restoreBackup(
   url: string,
   backup: BackupFile,
-  { replace }: { replace: boolean },
+  { replace, patienceMs = 3_000 }: { replace: boolean; patienceMs?: number },
 ): Promise<RestoredBackup> {
   const { takenAt, migrations: had, tables } = backup.header
   const migrations = await readMigrations()
@@ -33,7 +33,7 @@ export async function restoreBackup(
   const later = migrations.filter(({ name }) => !had.includes(name))
   return await withSession(url, 'berth restore', async client => {
     await client.query('SELECT pg_advisory_lock($1)', [locks.migration])
-    await refuseUsers(client)
+    await refuseUsers(client, patienceMs)
     const epochBefore = await checkContents(client, { replace, takenAt })
     const { name } = await readHistoryLine(client)
     await client.query('BEGIN')

@@ -41,11 +41,11 @@ async function readContents(client: pg.ClientBase): Promise<Contents> {
   return { kind: 'berth', ...counted.rows[0] }
 }
 
-/** Gateways and commands that are being stopped get this long to leave. */
-const patienceMs = 3_000
-
-/** Refuses while gateways or commands are connected. Those that start now wait for the migration lock of the caller. */
-export async function refuseUsers(client: pg.ClientBase): Promise<void> {
+/**
+ * Refuses while gateways or commands are connected. Those that are being stopped get `patienceMs` to leave. Those that start now
+ * wait for the migration lock of the caller.
+ */
+export async function refuseUsers(client: pg.ClientBase, patienceMs: number): Promise<void> {
   const end = performance.now() + patienceMs
   for (;;) {
     const { rows } = await client.query<{ names: string[] | null }>(usersSql)

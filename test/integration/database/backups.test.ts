@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openBackupFile } from '../../../src/database/backup/file.ts'
 import { restoreBackup } from '../../../src/database/backup/restore.ts'
 import { writeBackup } from '../../../src/database/backup/write.ts'
+import { createEpochCheck } from '../../../src/database/history/epoch.ts'
 import { locks } from '../../../src/database/locks.ts'
 import { readMigrations } from '../../../src/database/migrations.ts'
 import { appTables } from '../../../src/database/roles/privileges.ts'
@@ -82,6 +83,18 @@ describe('a restore', () => {
       expect(await ask('SELECT count(*)::int FROM instance_looks WHERE due_at <= now()')).toEqual({ count: 1 })
       expect(await ask('SELECT min(id) >= 1000000000 AS later FROM events')).toEqual({ later: true })
       expect(await ask(`SELECT nextval('events_id_seq') >= 2000000000 AS later`)).toEqual({ later: true })
+    })
+  })
+
+  it('is no fail-over to a gateway that was cut off meanwhile', async () => {
+    await withSession(empty.url, async session => {
+      const check = createEpochCheck()
+      await check(session)
+      await session.query('UPDATE outbox SET epoch = epoch + 1; UPDATE failovers SET epoch = epoch + 1')
+      await check(session)
+      expect((await session.query('SELECT restored, witnessed FROM failovers')).rows).toEqual([
+        { restored: true, witnessed: false },
+      ])
     })
   })
 

@@ -83,9 +83,12 @@ async function rentOutside() {
   const client = clientOf(site.fleet)
   const rent = async (mark: string) => await client.rent(await offerOutside(site.sql), mark)
   const revoked = await client.change('createApiKey', { name: 'revoked', fullAccess: true }, 'secret apiKey { id }')
-  const [kept, stopped] = [await rent('kept'), await rent('stopped')]
-  await expect.poll(site.host.containers, within).toEqual({ [kept]: true, [stopped]: true })
-  return { rent, client, revoked, kept, stopped, cursor: await newestCursor(client) }
+  const [kept, stopped, destroyed] = [await rent('kept'), await rent('stopped'), await rent('destroyed')]
+  await expect.poll(site.host.containers, within).toEqual({ [kept]: true, [stopped]: true, [destroyed]: true })
+  // Not only started, but also observed.
+  const running = `SELECT id FROM instances WHERE machine_id = ${outsideMachine} AND status = 'running'`
+  await expect.poll(async () => (await site.sql(running)).length, within).toBe(3)
+  return { rent, client, revoked, kept, stopped, destroyed, cursor: await newestCursor(client) }
 }
 
 /** What the backup does not know. */
@@ -126,6 +129,7 @@ it(`takes a backup of ${eventCount} events while renters rent, and holds nobody 
 
   const id = await known.rent('later')
   await known.client.change('stopInstance', { id: known.stopped })
+  await known.client.change('destroyInstance', { id: known.destroyed })
   const made = await known.client.change('createApiKey', { name: 'made', fullAccess: true }, 'secret')
   await known.client.change('deleteApiKey', { id: known.revoked.apiKey.id })
   await expect.poll(site.host.containers, within).toEqual({ [known.kept]: true, [known.stopped]: false, [id]: true })
@@ -178,6 +182,11 @@ describe('gateways on the restored database', () => {
     // Longer than from one comparison with the host to the next.
     await sleep(40_000)
     expect(await site.host.containers()).toEqual(expected)
+  })
+
+  it('cannot bring back what was destroyed later', async () => {
+    const read = `SELECT status, reason_code FROM instances WHERE id = ${known.destroyed}`
+    await expect.poll(() => sql(read), within).toEqual([{ status: 'unknown', reason_code: expect.any(String) }])
   })
 
   it('come to rest, with the right money and GPUs', async () => {

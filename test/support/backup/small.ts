@@ -33,7 +33,9 @@ export async function takeSmallBackup() {
     /** Restores as the owner of the tables. */
     async restore(into: TestDatabase, from = file, options = { replace: false }) {
       const backup = await openBackupFile(from)
-      return await restoreBackup(urlAs('owner', into.url), backup, options).finally(backup.close)
+      return await restoreBackup(urlAs('owner', into.url), backup, { ...options, patienceMs: 300 }).finally(
+        backup.close,
+      )
     },
     /** Writes another file, which has the changed header of the backup. */
     async withHeader(change: object): Promise<string> {
