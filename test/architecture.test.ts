@@ -222,6 +222,7 @@ const testFolders: Record<string, string[]> = {
     'monitoring',
     'notebooks',
     'processes',
+    'proxies',
     'rest',
     'ssh',
   ],
@@ -229,7 +230,7 @@ const testFolders: Record<string, string[]> = {
   contract: [],
   e2e: [],
   engine: [],
-  long: ['backup', 'failover', 'faults', 'hosts', 'install', 'load', 'webhooks'],
+  long: ['backup', 'failover', 'faults', 'hosts', 'install', 'load', 'proxies', 'webhooks'],
   mutation: [],
   wire: [],
 }
