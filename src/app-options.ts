@@ -7,6 +7,8 @@ import type { TrustedProxies } from './http/client.ts'
 
 export type AppOptions = {
   databaseUrl: string
+  /** PostgreSQL itself, if `databaseUrl` leads through a pooler of transactions. */
+  directUrl?: string | undefined
   /** The role that migrates the database; by default that of `databaseUrl`. */
   ownerUrl?: string
   /** The role that reads figures for /metrics; by default that of `databaseUrl`. */

@@ -85,8 +85,9 @@ export type App = {
 export function createApp(options: AppOptions): App {
   const {
     databaseUrl,
-    ownerUrl = databaseUrl,
-    metricsUrl = databaseUrl,
+    directUrl = databaseUrl,
+    ownerUrl = directUrl,
+    metricsUrl = directUrl,
     graphiql,
     metrics,
     demoKeyFile,
@@ -149,7 +150,7 @@ export function createApp(options: AppOptions): App {
     if (kinds.has('agents')) agents.wake()
   }
   const keyListeners = { onKeyChange: rememberedKeys.forget, onListening: rememberedKeys.setListening }
-  const wakeUps = createWakeUps({ url: databaseUrl, pool: workDatabase.pool, log, wake, ...keyListeners })
+  const wakeUps = createWakeUps({ url: directUrl, pool: workDatabase.pool, log, wake, ...keyListeners })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   const markNotReady = () => {
     phase = 'stopping'

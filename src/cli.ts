@@ -60,10 +60,10 @@ async function main(args: string[]): Promise<void> {
   const { dataDir, runAs } = config
   nameDatabase(config)
   const server = await openServer(config, { dataDir, role: 'command', runAs, onLost })
-  const { databaseUrl: url, ownerUrl } = server.urls
+  const { databaseUrl: url, directUrl, ownerUrl } = server.urls
   try {
     const migrations = await withLock(ownerUrl, locks.migration, () => migrate(ownerUrl))
-    const database = openDatabase({ url, poolSize: 2, onIdleError: onLost })
+    const database = openDatabase({ url, directUrl, poolSize: 2, onIdleError: onLost })
     const secrets = () => openSecrets(config, database)
     const engines = engineOperations({ database, secrets, inspectEngine })
     const log = createLog(config.logLevel, process.stderr)
@@ -77,7 +77,7 @@ async function main(args: string[]): Promise<void> {
     const work = async () => await printResult(await run(operations), process.stdout, lineOf)
     const runWork = async () => {
       await checkPrivileges(database.pool)
-      await (lock === undefined ? work() : withLock(url, locks[lock], work))
+      await (lock === undefined ? work() : withLock(directUrl ?? url, locks[lock], work))
     }
     await runWork().finally(() => database.close())
   } finally {

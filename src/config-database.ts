@@ -7,7 +7,12 @@ export const databaseUrl = {
   schema: z.string().regex(/^postgres(ql)?:\/\/(?!.*[?&]schema=)/),
 }
 
-const ownSettings = ['DATABASE_OWNER_URL', 'DATABASE_METRICS_URL', 'DATABASE_REPLICA_URL'] as const
+const ownSettings = [
+  'DATABASE_DIRECT_URL',
+  'DATABASE_OWNER_URL',
+  'DATABASE_METRICS_URL',
+  'DATABASE_REPLICA_URL',
+] as const
 export const databaseSettings = ['DATABASE_URL', ...ownSettings] as const
 
 /** The embedded database has roles of its own, and no standby. */

@@ -27,6 +27,8 @@ export type Config = {
   host: string
   port: number
   databaseUrl: string | undefined
+  /** PostgreSQL itself, if `databaseUrl` leads through a pooler of transactions. */
+  directUrl: string | undefined
   /** The role that owns the tables and migrates them; by default that of `databaseUrl`. */
   ownerUrl: string | undefined
   /** The role that reads figures for /metrics; by default that of `databaseUrl`. */
@@ -79,6 +81,7 @@ const settings = {
   HOST: { must: 'a host name or an address', schema: z.string().regex(/^[\w.:-]+$/) },
   PORT: { must: 'a port, 0 to 65535', schema: z.coerce.number().int().min(0).max(65535) },
   DATABASE_URL: databaseUrl,
+  DATABASE_DIRECT_URL: databaseUrl,
   DATABASE_OWNER_URL: databaseUrl,
   DATABASE_METRICS_URL: databaseUrl,
   DATABASE_REPLICA_URL: databaseUrl,
@@ -131,6 +134,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     host: HOST,
     port: PORT,
     databaseUrl: rest.DATABASE_URL,
+    directUrl: rest.DATABASE_DIRECT_URL,
     ownerUrl: rest.DATABASE_OWNER_URL,
     metricsUrl: rest.DATABASE_METRICS_URL,
     poolSize: rest.DATABASE_POOL_SIZE ?? 10,

@@ -43,7 +43,7 @@ const layers: Record<string, Layer> = {
   database: {
     imports: ['turns', 'traces'],
     packages: ['@prisma/adapter-pg', 'pg', 'pg-copy-streams', 'pino'],
-    folders: ['backup', 'embedded', 'history', 'replica', 'roles', 'selection'],
+    folders: ['backup', 'embedded', 'history', 'pooler', 'replica', 'roles', 'selection'],
     reason: 'The database layer has no rules and no use cases: move this into a service.',
   },
   services: {

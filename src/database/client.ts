@@ -1,10 +1,12 @@
 import { PrismaPg } from '@prisma/adapter-pg'
+import type pg from 'pg'
 import { type Clock, createClock } from './clock.ts'
 import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { createEpochCheck, type EpochCheck } from './history/epoch.ts'
 import type { NewLine } from './history/new-line.ts'
 import { ConnectionPool, paceReads } from './pool.ts'
+import { createServerGuard } from './pooler/guard.ts'
 import { connectionLifetimeMs, createRepeatedNames, type NameOf } from './statement-names.ts'
 import { traceStatements } from './statement-spans.ts'
 import { type Statements, statementsOn } from './statements.ts'
@@ -28,6 +30,8 @@ export type Database = Statements & {
 
 export type DatabaseOptions = {
   url: string
+  /** PostgreSQL itself, if `url` leads through a pooler of transactions. */
+  directUrl?: string | undefined
   poolSize: number
   /** How long work waits for a connection. */
   connectionTimeoutMs?: number
@@ -48,15 +52,12 @@ export type DatabaseOptions = {
 }
 
 /** The server cancels a statement before the client gives up: an abandoned statement must not keep running. */
-const timeouts = {
-  statement_timeout: 5_000,
-  query_timeout: 7_000,
-  lock_timeout: 2_000,
-  idle_in_transaction_session_timeout: 10_000,
-}
+const timeouts = { statement_timeout: 5_000, lock_timeout: 2_000, idle_in_transaction_session_timeout: 10_000 }
+const queryTimeoutMs = 7_000
 
 export function openDatabase({
   url,
+  directUrl,
   poolSize,
   connectionTimeoutMs = 2_000,
   onIdleError,
@@ -68,6 +69,12 @@ export function openDatabase({
   now,
   clock = createClock(now, onClockStep),
 }: DatabaseOptions): Database {
+  const check = async (client: pg.ClientBase) => {
+    const line = await checkEpoch(client)
+    if (line) onNewEpoch?.(line)
+  }
+  // JIT compilation of a search takes longer than the search.
+  const ofConnections = { ...timeouts, options: '-c jit=off', onConnect: check }
   const pool = new ConnectionPool({
     connectionString: url,
     max: poolSize,
@@ -78,14 +85,11 @@ export function openDatabase({
     // Statements of a transaction that do not wait for each other (`inOrder`) share a round trip.
     pipeline: true,
     application_name: 'berth',
-    // JIT compilation of a search takes longer than the search.
-    options: '-c jit=off',
-    // The pool hands out the connection only after this succeeds.
-    onConnect: async client => {
-      const line = await checkEpoch(client)
-      if (line) onNewEpoch?.(line)
-    },
-    ...timeouts,
+    query_timeout: queryTimeoutMs,
+    // Before the pool hands out a connection, or begins a transaction, the check must have succeeded.
+    ...(directUrl === undefined
+      ? ofConnections
+      : { guard: createServerGuard({ directUrl, settings: { ...timeouts, jit: 'off' }, check }) }),
   })
   pool.on('error', onIdleError)
   // A connection lost between two statements of a transaction fails the next statement. Without this listener, the

@@ -5,6 +5,7 @@ import { keepTrace } from '../traces/callers.ts'
 import { isStalePlan } from './failure-codes.ts'
 import type { Prisma, PrismaClient } from './generated/client.ts'
 import { createPlaces } from './places.ts'
+import { guarded, queryAlone, type ServerGuard, withoutName } from './pooler/guard.ts'
 
 /** The connection of an open transaction, for the one `connect` that Prisma makes in a call of `inTransactionOf`. */
 type Loan = { client: pg.PoolClient; state: 'offered' | 'taken' | 'ended' }
@@ -16,6 +17,13 @@ type Connected = Parameters<pg.Pool['connect']>[0]
 export class ConnectionPool extends pg.Pool {
   /** The pool itself never queues, since it has as many connections as there are places. */
   readonly #places = createPlaces(this.options.max, this.options.connectionTimeoutMillis as number)
+  /** Set if the connections lead through a pooler. */
+  readonly #guard: ServerGuard | undefined
+
+  constructor({ guard, ...config }: pg.PoolConfig & { guard?: ServerGuard | undefined }) {
+    super(config)
+    this.#guard = guard
+  }
 
   /** How many wait for a connection. The pool's own queue is empty. */
   get waiting(): number {
@@ -30,13 +38,16 @@ export class ConnectionPool extends pg.Pool {
       return undefined
     }
     const loan = loans.getStore()
-    if (!loan || loan.state === 'ended')
-      return new Promise((resolve, reject) => {
-        this.#connectInTurn((error, client) => (client ? resolve(client) : reject(error)))
-      })
+    if (!loan || loan.state === 'ended') return this.#take()
     if (loan.state === 'taken') return Promise.reject(new Error(nestedMessage))
     loan.state = 'taken'
     return Promise.resolve(lend(loan.client))
+  }
+
+  #take(): Promise<pg.PoolClient> {
+    return new Promise((resolve, reject) => {
+      this.#connectInTurn((error, client) => (client ? resolve(client) : reject(error)))
+    })
   }
 
   #connectInTurn(connected: Connected): void {
@@ -53,13 +64,14 @@ export class ConnectionPool extends pg.Pool {
           release(broken)
           place.giveBack()
         }
-        callback(undefined, client, client.release)
+        callback(undefined, this.#guard ? guarded(client, this.#guard) : client, client.release)
       })
     })
   }
 
   /** The pool drops the connection of a statement that failed. A stale one is repeated without its name, on any other. */
   override query = (async (statement: Statement, values?: unknown[]) => {
+    if (this.#guard) return await this.#queryAlone(statement, values)
     try {
       return await super.query(statement, values)
     } catch (error) {
@@ -67,6 +79,18 @@ export class ConnectionPool extends pg.Pool {
       return await super.query(withoutName(statement), values)
     }
   }) as pg.Pool['query']
+
+  async #queryAlone(statement: Statement, values?: unknown[]) {
+    const client = await this.#take()
+    let isBroken = true
+    try {
+      const result = await queryAlone(client, statement, values)
+      isBroken = false
+      return result
+    } finally {
+      client.release(isBroken)
+    }
+  }
 }
 
 const nestedMessage =
@@ -97,10 +121,6 @@ type Statement = string | pg.QueryConfig
 export function withoutNames(client: pg.PoolClient): pg.PoolClient {
   const query = (statement: Statement, values?: unknown[]) => client.query(withoutName(statement), values)
   return Object.create(client, { query: { value: query } })
-}
-
-function withoutName(statement: Statement): Statement {
-  return typeof statement === 'string' ? statement : { ...statement, name: undefined }
 }
 
 /** The connection without the means to end its transaction, or to give it back to the pool. */

@@ -16,7 +16,13 @@ import { findPidFileProcess } from './pid-file.ts'
 import { databaseName, ownerRole, setUpRoles, urlOf } from './roles.ts'
 
 /** One URL for each role: the gateway's, the owner's, and the reader's of figures. */
-export type DatabaseUrls = { databaseUrl: string; ownerUrl: string; metricsUrl: string }
+export type DatabaseUrls = {
+  databaseUrl: string
+  /** Absent unless `databaseUrl` leads through a pooler of transactions. */
+  directUrl?: string | undefined
+  ownerUrl: string
+  metricsUrl: string
+}
 export type DatabaseServer = { urls: DatabaseUrls; release(): Promise<void> }
 export type EmbeddedOptions = {
   dataDir: string

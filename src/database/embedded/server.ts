@@ -1,6 +1,7 @@
 import pg from 'pg'
 import { errorCodesOf, toError } from '../failure-codes.ts'
 import { isOtherLine, readHistoryLine } from '../history/line.ts'
+import { isPooled } from '../pooler/detect.ts'
 import { type DatabaseServer, type DatabaseUrls, type EmbeddedOptions, openEmbedded } from './embedded.ts'
 
 /** The URLs of the operator's own server. Without the others, the role of the first does everything. */
@@ -8,17 +9,18 @@ type GivenUrls = { [Name in keyof DatabaseUrls]: string | undefined }
 
 /** The operator's server, or the embedded one if there is no URL. */
 export async function openServer(given: GivenUrls, embedded: EmbeddedOptions): Promise<DatabaseServer> {
-  const { databaseUrl, ownerUrl = databaseUrl, metricsUrl = databaseUrl } = given
-  if (databaseUrl === undefined || ownerUrl === undefined || metricsUrl === undefined)
-    return await openEmbedded(embedded)
-  const line = await checkServer('DATABASE_URL', databaseUrl)
+  const { databaseUrl, directUrl } = given
+  if (databaseUrl === undefined) return await openEmbedded(embedded)
+  const line = await checkServer('DATABASE_URL', databaseUrl, { mayBePooled: directUrl !== undefined })
   for (const [setting, other] of [
-    ['DATABASE_OWNER_URL', ownerUrl],
-    ['DATABASE_METRICS_URL', metricsUrl],
+    ['DATABASE_DIRECT_URL', directUrl],
+    ['DATABASE_OWNER_URL', given.ownerUrl],
+    ['DATABASE_METRICS_URL', given.metricsUrl],
   ] as const)
-    if (other !== databaseUrl && isOtherLine(line, await checkServer(setting, other)))
+    if (other !== undefined && isOtherLine(line, await checkServer(setting, other)))
       throw new Error(`${setting} names another database than DATABASE_URL. Set both to the same database.`)
-  return { urls: { databaseUrl, ownerUrl, metricsUrl }, release: async () => {} }
+  const { ownerUrl = directUrl ?? databaseUrl, metricsUrl = directUrl ?? databaseUrl } = given
+  return { urls: { databaseUrl, directUrl, ownerUrl, metricsUrl }, release: async () => {} }
 }
 
 /** Names the database for people, without the user and the password. */
@@ -34,27 +36,45 @@ export function describeDatabase(url: string | undefined, { dataDir }: Pick<Embe
 }
 
 /** Checks at the start: later errors cannot say which setting is wrong. Returns the name of the database's line of history. */
-async function checkServer(setting: string, url: string): Promise<string> {
-  let line: Awaited<ReturnType<typeof readHistoryLine>>
-  try {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
-    // Without this listener, the error event would end the process.
-    client.on('error', () => {})
-    await client.connect()
-    line = await readHistoryLine(client)
-    await client.end()
-  } catch (error) {
+async function checkServer(setting: string, url: string, { mayBePooled = false } = {}): Promise<string> {
+  const { name, standby, pooled } = await askServer(url, mayBePooled).catch((error: unknown) => {
     // If every address of a host refuses, the combined error has no message.
     const message = toError(error).message || errorCodesOf(error)[0]
     throw new Error(
       `The database that ${setting} names cannot be used: ${message}. Check that the database runs and that the URL is right.`,
     )
-  }
-  if (line.standby)
+  })
+  if (standby)
     throw new Error(
       `The database that ${setting} names is a standby, which accepts no writes. Set ${setting} to the primary.`,
     )
-  return line.name
+  if (pooled) throw new Error(pooledMessage(setting))
+  return name
+}
+
+async function askServer(url: string, mayBePooled: boolean) {
+  const client = await connect(url)
+  try {
+    const line = await readHistoryLine(client)
+    return { ...line, pooled: !mayBePooled && (await isPooled(client, () => connect(url))) }
+  } finally {
+    await client.end()
+  }
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 })
+  // Without this listener, the error event would end the process.
+  client.on('error', () => {})
+  await client.connect()
+  return client
+}
+
+function pooledMessage(setting: string): string {
+  const found = `${setting} leads through a pooler of transactions, such as PgBouncer`
+  return setting === 'DATABASE_URL'
+    ? `${found}. Berth needs some connections that are its own: set DATABASE_DIRECT_URL to PostgreSQL itself, for the same database and role.`
+    : `${found}. Set it to PostgreSQL itself: only DATABASE_URL may lead through one.`
 }
 
 /** Creates a database on the same server for the work, and drops it afterwards. */

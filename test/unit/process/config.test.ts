@@ -192,6 +192,7 @@ describe('the settings', () => {
     ['PORT', '80.5', 'PORT must be a port'],
     ['HOST', 'a b', 'HOST must be a host name or an address, not "a b".'],
     ['REPLICA_MAX_LAG_SECONDS', '0', 'REPLICA_MAX_LAG_SECONDS must be a number of seconds, 1 to 60, not "0".'],
+    ['DATABASE_DIRECT_URL', 'postgresql://db/berth', 'DATABASE_DIRECT_URL needs DATABASE_URL, which is not set.'],
     ['DATABASE_REPLICA_URL', 'postgresql://db/berth', 'DATABASE_REPLICA_URL needs DATABASE_URL, which is not set.'],
     ['DATABASE_POOL_SIZE', '3', 'DATABASE_POOL_SIZE must be a number of connections, 4 to 200, not "3".'],
     ['DEMO_MARKET', 'yes', 'DEMO_MARKET must be true or false, not "yes".'],
@@ -209,6 +210,16 @@ describe('the settings', () => {
     ['DATABASE_URL', `${DATABASE_URL}?sslmode=require&schema=public`, 'and names no schema'],
   ])('refuse %s=%s', (name, value, message) => {
     expect(() => parseConfig({ [name]: value })).toThrow(message)
+  })
+
+  it('may name PostgreSQL itself beside a pooler, without showing its password', () => {
+    const direct = DATABASE_URL.replace('db.', 'direct.')
+    expect(parseConfig({ DATABASE_URL, DATABASE_DIRECT_URL: direct })).toMatchObject({
+      ...{ databaseUrl: DATABASE_URL, directUrl: direct },
+    })
+    expect(() => parseConfig({ DATABASE_URL, DATABASE_DIRECT_URL: 'mysql://u:secret@db' })).toThrow(
+      /^[^/]*:\/\/(?!.*secret)/,
+    )
   })
 
   it('may name a database or a user like the parameter for a schema', () => {
