@@ -10,7 +10,8 @@ import {
 } from '@prisma/driver-adapter-utils'
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
 import pg from 'pg'
-import { migrationsFolder, readMigrations } from '../src/database/migrations.ts'
+import { readMigrations } from '../src/database/migrations.ts'
+import { migrationsFolder } from '../src/database/versions.ts'
 
 /** Node has this global. TypeScript declares it only for browsers. */
 declare const WebAssembly: {

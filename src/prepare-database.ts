@@ -1,5 +1,5 @@
 import { updateEpoch } from './database/history/epoch.ts'
-import { editedMigrations, migrate } from './database/migrations.ts'
+import { editedMigrations, migrate, newerMigrations } from './database/migrations.ts'
 import { retryUncertain } from './database/retry.ts'
 import { checkPrivileges } from './database/roles/check.ts'
 import type { Deps } from './services/deps.ts'
@@ -15,6 +15,8 @@ export async function prepareDatabase(deps: Deps, ownerUrl: string): Promise<voi
   await retryUncertain(secretCheck.save)
   await retryUncertain(() => sealWebhookUrls(deps))
   if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
+  const newer = await newerMigrations(database.pool)
+  if (newer.length > 0) log.info({ newer }, 'A newer version of Berth migrated the database. This one runs beside it.')
   const edited = await editedMigrations(database.pool)
   if (edited.length > 0) log.warn({ edited }, 'Migrations have been edited since they were applied.')
   const line = await updateEpoch(ownerUrl)

@@ -214,6 +214,7 @@ const testFolders: Record<string, string[]> = {
     'billing/one-dollar',
     'crashes',
     'database',
+    'deploy',
     'engine',
     'faces',
     'failover',
@@ -230,7 +231,7 @@ const testFolders: Record<string, string[]> = {
   contract: [],
   e2e: [],
   engine: [],
-  long: ['backup', 'failover', 'faults', 'hosts', 'install', 'load', 'proxies', 'webhooks'],
+  long: ['backup', 'deploy', 'failover', 'faults', 'hosts', 'install', 'load', 'proxies', 'webhooks'],
   mutation: [],
   wire: [],
 }

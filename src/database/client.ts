@@ -10,6 +10,7 @@ import { createServerGuard } from './pooler/guard.ts'
 import { connectionLifetimeMs, createRepeatedNames, type NameOf } from './statement-names.ts'
 import { traceStatements } from './statement-spans.ts'
 import { type Statements, statementsOn } from './statements.ts'
+import { refuseTooOld, sessionName } from './versions.ts'
 import type { WorkKind } from './wake-ups.ts'
 
 /** One connection pool for Prisma and for handwritten SQL. */
@@ -72,6 +73,7 @@ export function openDatabase({
   const check = async (client: pg.ClientBase) => {
     const line = await checkEpoch(client)
     if (line) onNewEpoch?.(line)
+    await refuseTooOld(client)
   }
   // JIT compilation of a search takes longer than the search.
   const ofConnections = { ...timeouts, options: '-c jit=off', onConnect: check }
@@ -84,7 +86,7 @@ export function openDatabase({
     keepAlive: true,
     // Statements of a transaction that do not wait for each other (`inOrder`) share a round trip.
     pipeline: true,
-    application_name: 'berth',
+    application_name: sessionName,
     query_timeout: queryTimeoutMs,
     // Before the pool hands out a connection, or begins a transaction, the check must have succeeded.
     ...(directUrl === undefined

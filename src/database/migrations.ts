@@ -2,44 +2,47 @@
 // same folder does the same.
 
 import { createHash, randomUUID } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { explainMigrationError } from './roles/check.ts'
 import { grantPrivileges } from './roles/grants.ts'
+import { migrationNames, migrationsFolder, refuseNewerVersion, refuseOlderSessions } from './versions.ts'
 
 export type Migration = { name: string; script: string }
 
-export const migrationsFolder = new URL('../../prisma/migrations/', import.meta.url)
-
 /** All migrations of this version, oldest first. */
 export async function readMigrations(): Promise<Migration[]> {
-  const entries = await readdir(migrationsFolder, { withFileTypes: true })
-  const names = entries.filter(entry => entry.isDirectory()).map(({ name }) => name)
   return await Promise.all(
-    names.sort().map(async name => {
+    migrationNames.map(async name => {
       return { name, script: await readFile(new URL(`${name}/migration.sql`, migrationsFolder), 'utf8') }
     }),
   )
 }
 
 /**
- * Names of the migrations that the database lacks. Throws if the database has migrations that this version lacks, or one
- * that was begun and not finished.
+ * Names of the migrations that the database lacks. Throws if it has migrations of a version that is too new for this one, or
+ * one that was begun and not finished.
  */
 export async function pendingMigrations(client: pg.ClientBase | pg.Pool): Promise<string[]> {
-  const known = (await readMigrations()).map(({ name }) => name)
+  return (await compareMigrations(client)).pending
+}
+
+/** Names of the migrations of a newer version, beside which this one may run. */
+export async function newerMigrations(client: pg.ClientBase | pg.Pool): Promise<string[]> {
+  return (await compareMigrations(client)).newer
+}
+
+async function compareMigrations(client: pg.ClientBase | pg.Pool): Promise<{ pending: string[]; newer: string[] }> {
   const recorded = await readRecorded(client).catch((error: { code?: string }) => {
     if (error.code === '42P01') return []
     throw error
   })
   const applied = recorded.filter(({ isFinished }) => isFinished).map(({ name }) => name)
-  const newest = applied
-    .filter(name => !known.includes(name))
-    .sort()
-    .at(-1)
-  if (newest !== undefined) throw new Error(newerSchemaMessage(newest))
+  const pending = migrationNames.filter(name => !applied.includes(name))
+  const newer = applied.filter(name => !migrationNames.includes(name)).sort()
+  if (newer.length > 0) await refuseNewerVersion(client, { newer, pending })
   refuseUnfinished(recorded)
-  return known.filter(name => !applied.includes(name))
+  return { pending, newer }
 }
 
 /** Names of the applied migrations whose scripts were another text then. Prisma ignores them, too, where it deploys. */
@@ -52,10 +55,6 @@ export async function editedMigrations(client: pg.ClientBase | pg.Pool): Promise
   })
 }
 
-function newerSchemaMessage(newest: string): string {
-  return `A newer version of Berth migrated the database: this version does not know its migration ${newest}. Upgrade Berth here.`
-}
-
 /**
  * Applies the missing migrations, as the owner of the tables, grants the roles what they need, and returns the names of the
  * migrations. The caller must hold the migration lock. `check` runs before any row or table is written, and may throw to
@@ -65,8 +64,9 @@ export async function migrate(ownerUrl: string, check = async () => {}): Promise
   const client = new pg.Client({ connectionString: ownerUrl })
   await client.connect()
   try {
-    const pending = await pendingMigrations(client)
-    await grantPrivileges(client)
+    const { pending, newer } = await compareMigrations(client)
+    // What the newer version granted is what both need.
+    if (newer.length === 0) await grantPrivileges(client)
     await check()
     const migrations = await readMigrations()
     const missing = migrations.filter(({ name }) => pending.includes(name))
@@ -119,6 +119,7 @@ export async function applyInTransaction(client: pg.ClientBase, migrations: read
 
 async function runMigration(client: pg.ClientBase, { name, script }: Migration): Promise<void> {
   await client.query(script)
+  if (script.includes('oldest_version')) await refuseOlderSessions(client)
   await client.query(
     `INSERT INTO _prisma_migrations (id, checksum, migration_name, started_at, finished_at, applied_steps_count)
       VALUES ($1, $2, $3, now(), clock_timestamp(), 1)`,

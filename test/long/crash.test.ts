@@ -39,7 +39,7 @@ const machineIds = [1, 2, 3]
 const settleTimeoutMs = 75_000
 /** Cuts connections as a database restart does, except those of starting gateways, which would give up. */
 const terminateConnectionsSql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-  WHERE datname = current_database() AND application_name IN ('berth', 'berth wake-ups')`
+  WHERE datname = current_database() AND application_name ~ '^berth (\\d{14}|wake-ups)$'`
 
 let testDatabase: TestDatabase
 let pool: pg.Pool

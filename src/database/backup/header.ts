@@ -1,7 +1,7 @@
 // What a backup says of itself: its first line, as JSON.
 
 import pg from 'pg'
-import { pendingMigrations } from '../migrations.ts'
+import { newerMigrations, pendingMigrations } from '../migrations.ts'
 import { appTables } from '../roles/privileges.ts'
 
 export const format = 'berth backup'
@@ -33,7 +33,9 @@ export type Header = {
 export async function listTables(client: pg.ClientBase): Promise<Table[]> {
   const { rows: found } = await client.query(`SELECT WHERE to_regclass('public._prisma_migrations') IS NOT NULL`)
   if (found.length === 0) return []
-  const isCurrent = (await pendingMigrations(client)).length === 0
+  // A newer version may have made tables that this one does not know.
+  const others = [await pendingMigrations(client), await newerMigrations(client)]
+  const isCurrent = others.every(names => names.length === 0)
   const known = new Set(appTables.flatMap(({ tables }) => tables))
   const { rows } = await client.query<Table>(tablesSql)
   return rows.filter(({ name }) => !isCurrent || known.has(name))

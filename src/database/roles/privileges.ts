@@ -9,7 +9,7 @@ type TableGroup = { privileges: readonly TablePrivilege[]; tables: readonly stri
 
 /** Every table, in groups by what the code does with its rows. Partitions are used through their table. */
 export const appTables: readonly TableGroup[] = [
-  { privileges: ['SELECT'], tables: ['_prisma_migrations'] },
+  { privileges: ['SELECT'], tables: list('_prisma_migrations oldest_version') },
   // Rows that are written once. Those of events and samples go with their partition.
   {
     privileges: ['SELECT', 'INSERT'],

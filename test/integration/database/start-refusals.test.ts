@@ -1,6 +1,6 @@
 // A gateway that does not fit its database refuses to start, and writes nothing.
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { migrate } from '../../../src/database/migrations.ts'
 import { sealedColumns } from '../../../src/services/secret-check.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
@@ -40,27 +40,70 @@ const spawnGateway = (BERTH_SECRET: string) =>
 
 describe('a schema of a newer version', () => {
   const newer = '20990101000000_newer'
-  const message = `A newer version of Berth migrated the database: this version does not know its migration ${newer}. Upgrade Berth here.`
+  const message = (migration: string) =>
+    `A newer version of Berth migrated the database, and this one is too old to run beside it: it does not know the migration ${migration}. Upgrade Berth here.`
   const recordMigration = (name: string, rolledBack = 'NULL') =>
     app.sql(`INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at, rolled_back_at)
       VALUES ('${name}', '', '${name}', now(), ${rolledBack})`)
+  const setOldest = (name: string) => app.sql('UPDATE oldest_version SET migration = $1', [name])
+  let ownOldest: string
 
-  beforeEach(() => app.sql("DELETE FROM _prisma_migrations WHERE migration_name LIKE '2099%'"))
-  afterAll(() => app.sql("DELETE FROM _prisma_migrations WHERE migration_name LIKE '2099%'"))
+  beforeAll(async () => {
+    const [row] = (await app.sql('SELECT migration FROM oldest_version')) as { migration: string }[]
+    ownOldest = row?.migration ?? ''
+  })
+  afterEach(async () => {
+    await app.sql("DELETE FROM _prisma_migrations WHERE checksum = ''")
+    await app.sql('UPDATE _prisma_migrations SET rolled_back_at = NULL')
+    await setOldest(ownOldest)
+  })
 
-  it('is refused by gateways and commands, with its newest migration in the message', async () => {
-    await recordMigration('20990101000000_a_first_one')
+  it('is refused by gateways and commands that do not know what it needs, with that migration in the message', async () => {
     await recordMigration(newer)
-    // The gateway does not apply older missing migrations, either.
-    await app.sql("UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name LIKE '%_statements'")
+    await recordMigration('20990102000000_newest')
+    await setOldest(newer)
     const before = await dumpDatabase(app.database.url)
     const gateway = spawnGateway(rightSecret)
-    expect([await gateway.exit, gateway.errors()]).toEqual([1, `Berth cannot start.\n${message}\n`])
+    expect([await gateway.exit, gateway.errors()]).toEqual([1, `Berth cannot start.\n${message(newer)}\n`])
     const env = { BERTH_DATA_DIR: folder.dataDir, DATABASE_URL: app.database.url }
-    expect(await runBerth(env, 'account', 'list')).toEqual({ code: 1, result: '', errors: `${message}\n` })
-    await expect(migrate(app.database.url)).rejects.toThrow(message)
+    expect(await runBerth(env, 'account', 'list')).toEqual({ code: 1, result: '', errors: `${message(newer)}\n` })
+    await expect(migrate(app.database.url)).rejects.toThrow(message(newer))
     expect(await dumpDatabase(app.database.url)).toBe(before)
-    await app.sql("UPDATE _prisma_migrations SET rolled_back_at = NULL WHERE migration_name LIKE '%_statements'")
+  })
+
+  it('is no obstacle if it took nothing away: its grants stay, and the log says so', async () => {
+    await recordMigration(newer)
+    await app.sql('GRANT DELETE ON accounts TO berth_app')
+    const other = await startApp({ sharedApp: app })
+    expect(other.logLines).toContainEqual(expect.objectContaining({ level: 30, newer: [newer] }))
+    expect((await other.rest(await app.newKey(), 'GET', '/users/current/')).status).toBe(200)
+    expect(await app.sql("SELECT has_table_privilege('berth_app', 'accounts', 'DELETE') AS kept")).toEqual([
+      { kept: true },
+    ])
+    await other.close()
+    await app.sql("DELETE FROM _prisma_migrations WHERE checksum = ''")
+    expect(await startError(rightSecret)).toBeUndefined()
+    expect(await app.sql("SELECT has_table_privilege('berth_app', 'accounts', 'DELETE') AS kept")).toEqual([
+      { kept: false },
+    ])
+  })
+
+  it('is refused if this version would have to apply an older migration, or knows a later one', async () => {
+    await recordMigration(newer)
+    await app.sql("UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name LIKE '%_statements'")
+    expect(await startError(rightSecret)).toBe(message(newer))
+    await app.sql(
+      "DELETE FROM _prisma_migrations WHERE checksum = ''; UPDATE _prisma_migrations SET rolled_back_at = NULL",
+    )
+    await recordMigration('20260101000000_of_another_history')
+    expect(await startError(rightSecret)).toBe(message('20260101000000_of_another_history'))
+  })
+
+  it('is refused if it has no rule, as in a database that another program made', async () => {
+    await recordMigration(newer)
+    await app.sql('ALTER TABLE oldest_version RENAME TO hidden')
+    expect(await startError(rightSecret)).toBe(message(newer))
+    await app.sql('ALTER TABLE hidden RENAME TO oldest_version')
   })
 
   it('does not stop a running gateway', async () => {

@@ -5,6 +5,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../../src/database/client.ts'
 import { openServer } from '../../../src/database/embedded/server.ts'
+import { sessionName } from '../../../src/database/versions.ts'
 import { createOperations } from '../../../src/services/operations.ts'
 import { withoutQuotasSql } from '../../support/accounts/unbounded.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -171,8 +172,8 @@ describe.skipIf(!program)('behind a pooler of transactions', () => {
       const rows = await sql(`SELECT application_name AS name, count(*)::int AS count FROM pg_stat_activity
         WHERE datname = current_database() AND application_name LIKE 'berth%' GROUP BY 1`)
       const counts = Object.fromEntries(rows.map(({ name, count }) => [String(name), Number(count)]))
-      expect(counts['berth']).toBeLessThanOrEqual(connections)
-      expect(counts).toEqual({ berth: counts['berth'], 'berth wake-ups': 2, 'berth metrics': 2 })
+      expect(counts[sessionName]).toBeLessThanOrEqual(connections)
+      expect(counts).toEqual({ [sessionName]: counts[sessionName], 'berth wake-ups': 2, 'berth metrics': 2 })
     })
 
     it('keep the time limits of statements, and wake each other', async () => {

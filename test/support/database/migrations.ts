@@ -15,12 +15,23 @@ export async function migrateUntil(url: string, end: string): Promise<void> {
 
 /** What a script has that ends the transaction in which it runs, or cannot run in one. */
 export function outsideTransaction(script: string): string[] {
-  const statements = script.replaceAll(/--.*|\/\*[\s\S]*?\*\/|'[^']*'|(\$\w*\$)[\s\S]*?\1/g, '').split(';')
-  return statements.flatMap(statement => {
+  return statementsOf(script).flatMap(statement => {
     const [found] =
       /^\s*(BEGIN|START TRANSACTION|COMMIT|END|ROLLBACK|ABORT|PREPARE TRANSACTION|VACUUM)\b|\bCONCURRENTLY\b/i.exec(
         statement,
       ) ?? []
     return found === undefined ? [] : [found.trim()]
   })
+}
+
+/** What a script does that may fail the statements of a version which does not know it. */
+export function takenAway(script: string): string[] {
+  const taking =
+    /\bDROP (TABLE|COLUMN|TYPE|FUNCTION|VIEW)\b|\bRENAME\b|\bSET NOT NULL\b|\bSET DATA TYPE\b|\bADD COLUMN (?![^,]*\bDEFAULT\b)[^,]*\bNOT NULL\b/gi
+  return statementsOf(script).flatMap(statement => statement.match(taking) ?? [])
+}
+
+/** Without comments and quoted texts, such as the bodies of functions. */
+function statementsOf(script: string): string[] {
+  return script.replaceAll(/--.*|\/\*[\s\S]*?\*\/|'[^']*'|(\$\w*\$)[\s\S]*?\1/g, '').split(';')
 }

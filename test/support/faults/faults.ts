@@ -15,7 +15,7 @@ const seconds = (random: SeededRandom, least: number, most: number) =>
 const anyProxy = ({ proxies }: FaultSite, random: SeededRandom) => random.pick(proxies) as FaultSite['proxies'][number]
 /** Cuts connections as a failing switch does, except those of starting gateways, which would give up. */
 const terminateSql = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-  WHERE datname = current_database() AND application_name IN ('berth', 'berth wake-ups')`
+  WHERE datname = current_database() AND application_name ~ '^berth (\\d{14}|wake-ups)$'`
 
 async function setClockAround(site: FaultSite, ahead: number, meanwhile: () => Promise<unknown>): Promise<void> {
   await site.server.withClock(async () => {

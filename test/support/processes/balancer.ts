@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GatewayProcess } from './programs.ts'
 
 export type BalancerRequest = { method: string; path: string; headers: Record<string, string>; body?: string }
+export type BalancerAnswer = { status: number; text: string }
 type Backend = { url: string; agent: Agent; isReady: boolean }
 
 /**
@@ -15,21 +17,22 @@ export function createBalancer(pollMs = 200) {
   const polling = new AbortController()
   let turn = 0
 
-  async function send({ url, agent }: Backend, { method, path, headers, body }: BalancerRequest): Promise<number> {
+  async function send(
+    { url, agent }: Backend,
+    { method, path, headers, body }: BalancerRequest,
+  ): Promise<BalancerAnswer> {
     const outgoing = request(`${url}${path}`, { method, headers, agent })
     outgoing.end(body)
     const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage]
-    incoming.resume()
-    await once(incoming, 'end')
-    return incoming.statusCode ?? 0
+    return { status: incoming.statusCode ?? 0, text: await text(incoming) }
   }
 
   async function poll(backend: Backend): Promise<void> {
     while (!polling.signal.aborted && backends.has(backend.url)) {
       // Each probe opens a new connection.
       const probe = { ...backend, agent: new Agent() }
-      const status = await send(probe, { method: 'GET', path: '/ready', headers: {} }).catch(() => 0)
-      backend.isReady = status === 200
+      const answer = await send(probe, { method: 'GET', path: '/ready', headers: {} }).catch(() => undefined)
+      backend.isReady = answer?.status === 200
       await sleep(pollMs)
     }
     backend.agent.destroy()
@@ -43,8 +46,8 @@ export function createBalancer(pollMs = 200) {
     },
     remove: ({ url }: GatewayProcess): boolean => backends.delete(url),
     readyUrls: (): string[] => [...backends.values()].filter(({ isReady }) => isReady).map(({ url }) => url),
-    /** Returns the status of the answer. Rejects if the connection is refused or reset. */
-    send(call: BalancerRequest): Promise<number> {
+    /** Rejects if the connection is refused or reset. */
+    send(call: BalancerRequest): Promise<BalancerAnswer> {
       const ready = [...backends.values()].filter(({ isReady }) => isReady)
       turn += 1
       const backend = ready[turn % ready.length]

@@ -18,18 +18,27 @@ export type RunningProgram = {
   exit: Promise<number | null>
 }
 
-/** Runs a program of the project as its npm script does. `ownGroup` lets a test signal all of its processes. `enter` are words before its command line. */
+export type ProgramOptions = {
+  /** Lets a test signal all of its processes. */
+  ownGroup?: boolean
+  /** Words before its command line. */
+  enter?: string[]
+  /** Where the program is: by default this project. */
+  folder?: string
+}
+
+/** Runs a program of the project as its npm script does. */
 export function spawnProgram(
   program: string,
   args: string[],
   env: Record<string, string>,
-  { ownGroup = false, enter = [] }: { ownGroup?: boolean; enter?: string[] } = {},
+  { ownGroup = false, enter = [], folder = root }: ProgramOptions = {},
 ): RunningProgram {
   const { DATABASE_URL: _, ...inherited } = process.env
   const { DATABASE_URL: url } = env
   const line = [...enter, process.execPath, '--require', './src/require-node-24.cjs', program, ...args]
   const child = spawn(line[0] as string, line.slice(1), {
-    cwd: root,
+    cwd: folder,
     // Most tests have no balancer, so draining would only wait.
     env: {
       ...inherited,
@@ -63,8 +72,8 @@ function urlsOfRoles(url: string): Record<string, string> {
 export type GatewayProcess = RunningProgram & { url: string }
 
 /** Starts a gateway on a free port, and waits until it is ready. */
-export async function startGateway(env: Record<string, string>): Promise<GatewayProcess> {
-  const gateway = spawnProgram('src/main.ts', [], { PORT: '0', ...env })
+export async function startGateway(env: Record<string, string>, options?: ProgramOptions): Promise<GatewayProcess> {
+  const gateway = spawnProgram('src/main.ts', [], { PORT: '0', ...env }, options)
   const ready = new Promise<string>((resolve, reject) => {
     gateway.child.stdout?.on('data', () => {
       const [, url] = /REST +(http:\S+)\/api\/v0\//.exec(gateway.output()) ?? []

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { createDatabase } from '../database/database.ts'
-import { type BalancerRequest, createBalancer } from './balancer.ts'
+import { type BalancerAnswer, type BalancerRequest, createBalancer } from './balancer.ts'
 import { type GatewayProcess, makeDataDir, runBerth, startGateway } from './programs.ts'
 
 /** The number of requests that succeeded while gateways restarted, and the requests that failed. */
@@ -48,7 +48,7 @@ export async function runRollingRestarts(restarts: number): Promise<RollingResta
 }
 
 /** Starts four clients that send requests 10 ms apart. */
-function startLoad(send: (call: BalancerRequest) => Promise<number>, key: string) {
+function startLoad(send: (call: BalancerRequest) => Promise<BalancerAnswer>, key: string) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const graphql = (query: string): BalancerRequest => ({
     method: 'POST',
@@ -67,7 +67,10 @@ function startLoad(send: (call: BalancerRequest) => Promise<number>, key: string
   async function client(first: number): Promise<void> {
     for (let n = first; !isOver; n += 1) {
       const call = calls[n % calls.length] as BalancerRequest
-      const outcome = await send(call).catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
+      const outcome = await send(call).then(
+        ({ status }) => status,
+        (error: NodeJS.ErrnoException) => error.code ?? error.message,
+      )
       if (outcome === 200) result.answered += 1
       else result.failed.push(`${call.method} ${call.path}: ${outcome}`)
       await sleep(10)
