@@ -53,7 +53,7 @@ async function replace(old: Awaited<ReturnType<Site['start']>>[], version: Versi
   return started
 }
 
-describe('gateways of two versions', () => {
+describe('gateways of two versions', { timeout: 1_800_000 }, () => {
   it('serve side by side while one version replaces the other, forth and back, and no request fails', async () => {
     let gateways = [await site.start(now), await site.start(now)]
     const renters = await startRenters(now)
@@ -72,7 +72,7 @@ describe('gateways of two versions', () => {
     await replace(gateways, next, renters.serve)
     const report = await renters.stop()
     process.stdout.write(`${JSON.stringify({ ...report, failed: report.failed.length })}\n`)
-    expect(report.failed).toEqual([])
+    expect(report.failed.slice(0, 10)).toEqual([])
     expect(report.rentals).toBeGreaterThan(500)
   })
 
@@ -84,7 +84,7 @@ describe('gateways of two versions', () => {
     await replace(gateways, now, renters.serve)
     const report = await renters.stop()
     process.stdout.write(`${JSON.stringify({ ...report, failed: report.failed.length })}\n`)
-    expect(report.failed).toEqual([])
+    expect(report.failed.slice(0, 10)).toEqual([])
     expect(report.rentals).toBeGreaterThan(50)
   })
 })

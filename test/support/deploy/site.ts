@@ -23,6 +23,7 @@ export async function openSite() {
   }
   const balancer = createBalancer()
   const gateways = new Set<GatewayProcess>()
+  const loads: ReturnType<typeof startRenters>[] = []
 
   const stop = async (gateway: GatewayProcess) => {
     gateway.child.kill('SIGTERM')
@@ -39,11 +40,11 @@ export async function openSite() {
       return gateway
     },
     stop,
-    /** Starts a gateway that refuses to start, and returns what it says. */
+    /** Starts a gateway that refuses to start, and returns what it says beside its log. */
     async refusal({ folder }: Version): Promise<string> {
       const gateway = spawnProgram('src/main.ts', [], { ...env, PORT: '0' }, { folder })
       expect(await gateway.exit).toBe(1)
-      return gateway.errors()
+      return gateway.errors().replaceAll(/^\{.*\n/gm, '')
     },
     /** Runs a command, and returns what it prints. */
     async command({ folder }: Version, ...args: string[]) {
@@ -53,6 +54,7 @@ export async function openSite() {
     },
     startRenters: (keys: string[]) => {
       const renters = startRenters(balancer.send, keys)
+      loads.push(renters)
       return {
         ...renters,
         /** Waits until the gateways that run now have answered many requests. */
@@ -63,6 +65,7 @@ export async function openSite() {
       }
     },
     async close(): Promise<void> {
+      await Promise.all(loads.map(load => load.stop()))
       for (const gateway of [...gateways]) {
         gateway.child.kill('SIGKILL')
         await gateway.exit

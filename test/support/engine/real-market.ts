@@ -90,7 +90,7 @@ export async function startRealMarket(
 }
 
 /** Facts of a machine that every computer keeps. */
-const machine = {
+export const machine = {
   ...{ gpuModel: 'RTX 4090', numGpus: 4, driverVersion: '570.172.08', cudaVersion: '12.8', country: 'SE' },
   ...{ pricePerGpuHour: '0.10', storagePricePerGbMonth: '0.10', listedUntil: '2030-12-31', publicIp: '127.0.0.1' },
   ...{ firstPort: 20_000, lastPort: 20_099, cpuName: 'CPU', cpuCores: 1, cpuRamGb: 1, diskGb: 200 },

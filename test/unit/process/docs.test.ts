@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../../..')
 const scripts = Object.keys(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts)
 const shellKinds = [
   ...['sh', 'sh stream', 'sh login', 'sh host', 'sh firewall', 'sh operate', 'sh roles', 'sh develop'],
-  ...['sh backup', 'sh upgrade', 'sh traces'],
+  ...['sh backup', 'sh upgrade', 'sh traces', 'sh deploy'],
 ]
 
 describe.each(pages)('%s', page => {
