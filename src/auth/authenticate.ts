@@ -1,3 +1,4 @@
+import { invalidKey } from '../domain/accounts/invalid-key.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError } from '../domain/errors.ts'
 import { parseBearer } from '../http/bearer.ts'
@@ -21,8 +22,7 @@ export async function authenticate(
     throw new DomainError('UNAUTHENTICATED', 'An API key is required: send the header "Authorization: Bearer KEY".')
   }
   const actor = await identify(key, apiKeys, { meter, ...how })
-  // The same message for unknown, revoked and expired keys. Old clients look for these words.
-  if (!actor) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
+  if (!actor) throw invalidKey()
   meter.takeRequest(actor)
   return actor
 }

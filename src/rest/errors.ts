@@ -1,3 +1,4 @@
+import { invalidKeyMessage } from '../domain/accounts/invalid-key.ts'
 import type { Quota } from '../domain/accounts/quotas.ts'
 import { DomainError } from '../domain/errors.ts'
 import { renameFields } from '../domain/messages.ts'
@@ -25,9 +26,9 @@ export function printFailure(error: DomainError): string {
   return JSON.stringify({ success: false, error: restErrors[error.code].error, msg: messageOf(error) })
 }
 
-/** The message with the names that fields of offers have over REST. */
-function messageOf({ messageWithIds }: DomainError): string {
-  return String(renameFields(messageWithIds, wireNames))
+/** The message with the names that fields of offers have over REST. Old clients look for these words about a key. */
+function messageOf({ message, messageWithIds }: DomainError): string {
+  return message === invalidKeyMessage ? 'Invalid user key' : String(renameFields(messageWithIds, wireNames))
 }
 
 /** A failure of REST alone, without a domain error code. */

@@ -3,6 +3,7 @@ import { Prisma } from '../database/generated/client.ts'
 import { bool, bytea, int4, nullable } from '../database/row-types.ts'
 import { writeTogether } from '../database/together.ts'
 import { type Transaction, transaction } from '../database/transaction.ts'
+import { invalidKey } from '../domain/accounts/invalid-key.ts'
 import type { Operation } from '../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../domain/actor.ts'
 import { DomainError, invalidInput } from '../domain/errors.ts'
@@ -199,7 +200,7 @@ async function findResult<Result extends JsonResult>(
     { apiKeyId: nullable(int4), inputHash: bytea, result: bytea, isApiKeyValid: bool },
   )
   if (!row) return undefined
-  if (!row.isApiKeyValid) throw new DomainError('UNAUTHENTICATED', 'Invalid user key')
+  if (!row.isApiKeyValid) throw invalidKey()
   if (row.apiKeyId === apiKeyId && row.inputHash.equals(hash)) return openJson<Result>(secrets, row.result)
   const message =
     'This idempotency key was used in the last 24 hours for another request. Send a new request with a key of its own.'

@@ -27,7 +27,13 @@ export function completeError(error: GraphQLError): GraphQLError {
   if (error.extensions['retry'] !== undefined) return error
   const { code } = error.extensions
   const known = extensionsOf(isFaceErrorCode(code) ? code : 'BAD_REQUEST')
-  return replaceError(error, error.message, { ...error.extensions, ...known })
+  return replaceError(error, plainerMessages[error.message] ?? error.message, { ...error.extensions, ...known })
+}
+
+const plainerMessages: Record<string, string> = {
+  // curl says that what it sends is a form, unless told otherwise.
+  'Must provide query string.':
+    'The request has no query. Send JSON, {"query": "…"}, with the header "Content-Type: application/json".',
 }
 
 /** The error with another message and other extensions. */

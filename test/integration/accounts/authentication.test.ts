@@ -38,7 +38,7 @@ describe('a request', () => {
   ])('with a key that is %s is refused on both faces', async (_what, key) => {
     const { rest, graphql } = await viewer(key)
     expect([rest.status, rest.body]).toEqual([401, { success: false, error: 'auth_error', msg: 'Invalid user key' }])
-    expect(graphql).toMatchObject({ status: 401, errors: [{ message: 'Invalid user key' }] })
+    expect(graphql).toMatchObject({ status: 401, errors: [{ message: 'The API key is unknown, expired or revoked.' }] })
   })
 
   it('with one wrong character in the secret is refused', async () => {

@@ -96,7 +96,7 @@ describe('a change with a key that has changed on another gateway, which has tol
   afterAll(() => gateway.sql('ALTER TABLE api_keys ENABLE TRIGGER USER'))
 
   const template = 'mutation { createTemplate(input: {name: "t", image: "i"}) { __typename ... on Error { code } } }'
-  const refused = { status: 401, data: undefined, errors: [{ message: 'Invalid user key' }] }
+  const refused = { status: 401, data: undefined, errors: [{ message: 'The API key is unknown, expired or revoked.' }] }
   const revoke = (id: number) =>
     gateway.graphql(owner, `mutation { deleteApiKey(input: {id: "${id}"}) { __typename } }`)
   async function newKeyOfOwner() {

@@ -317,6 +317,17 @@ describe('the server', () => {
     expect([answer.status, await answer.json()]).toEqual([400, { errors: [error] }])
   })
 
+  it.each([
+    ['as a form, as curl does', ask, 'application/x-www-form-urlencoded'],
+    ['without a query', '{}', 'application/json'],
+  ])('says how to send an operation to a client that sends JSON %s', async (_name, body, type) => {
+    const answer = await send({ body, headers: { 'content-type': type } })
+    const message =
+      'The request has no query. Send JSON, {"query": "…"}, with the header "Content-Type: application/json".'
+    const error = { message, extensions: { code: 'BAD_REQUEST', retry: 'AFTER_FIX' } }
+    expect(await answer.json()).toEqual({ errors: [error] })
+  })
+
   it('accepts no key in a cookie', async () => {
     const answer = await app.fetch(
       new Request('http://berth.test/graphql', {

@@ -3,6 +3,7 @@
 import { Prisma } from '../../../database/generated/client.ts'
 import type { Transaction } from '../../../database/transaction.ts'
 import type { ApiKeySettings } from '../../../domain/accounts/api-keys.ts'
+import { invalidKey } from '../../../domain/accounts/invalid-key.ts'
 import { forbidden } from '../../../domain/accounts/permissions/forbidden.ts'
 import { missingPermissions } from '../../../domain/accounts/permissions/missing.ts'
 import type { Actor } from '../../../domain/actor.ts'
@@ -38,8 +39,8 @@ export async function findActiveKey(tx: Transaction, actor: Actor, id: bigint) {
 }
 
 /** The error for a caller whose own key ended or was reset since the request began. */
-export function keyEnded(): DomainError {
-  return new DomainError('UNAUTHENTICATED', 'Invalid user key')
+export function keyEnded(): DomainError<'UNAUTHENTICATED'> {
+  return invalidKey()
 }
 
 /** A key cannot give another key more permissions or a later expiry than its own. */
