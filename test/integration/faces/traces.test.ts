@@ -272,6 +272,18 @@ it('says nothing of what clients send', async () => {
   expect(text).not.toMatch(/canary|berth_\w+_|@example\.com|127\.0\.0\.1/)
 })
 
+it('marks a pass as failed that is tried again', async () => {
+  const [offer] = (await newOffers(1)) as [string]
+  await app.sql(`ALTER TABLE instances ADD CONSTRAINT no_loading CHECK (status <> 'loading') NOT VALID`)
+  const { data } = await rent(offer)
+  const id = data.rentInstance.instance.id.replace('ins_', '')
+  await app.runUntilIdle()
+  await app.sql('ALTER TABLE instances DROP CONSTRAINT no_loading')
+  const passes = recorded.spans().filter(({ attributes }) => attributes['berth.instance.id'] === id)
+  expect(passes.map(({ status }) => status.code)).toContain(SpanStatusCode.ERROR)
+  expect(passes.map(({ attributes }) => attributes['error.type'])).toContain('23514')
+})
+
 it('says what kind of error a statement had, and not its message', async () => {
   await app.sql('ALTER TABLE templates ADD CONSTRAINT no_canary CHECK (name <> $$canary-row$$)')
   await gql('mutation { createTemplate(input: { name: "canary-row", image: "ubuntu" }) { __typename } }')
