@@ -1,15 +1,12 @@
 // Starts and stops the meters of instances after passes.
 
-import { Prisma } from '../../database/generated/client.ts'
-import { bool, enumeration, int8 } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
-import { isFinal, type TargetState } from '../../domain/instances/states.ts'
+import { isFinal } from '../../domain/instances/states.ts'
 import { type AccountBalance, lockAccounts } from '../billing/balance.ts'
 import { startGpuMeters, stopMeters } from '../billing/meters.ts'
 import { refundAfter } from '../billing/refunds.ts'
 import { gpuMetersSql, instanceMetersSql } from '../billing/sql.ts'
 import { scheduleNextActions } from '../instances/policy/facts.ts'
-import { holdsGpusSql, isChargedSql } from '../instances/sql.ts'
 import {
   clearFailedStarts,
   countFailedStart,
@@ -34,27 +31,6 @@ export function meterChangesOf(lease: InstanceLease, { status, endedAt }: Findin
   const runs = isUp && lease.targetState === 'running' && lease.holdsGpus && !destroyed
   const isLost = (status === 'offline' || status === 'unknown') && !isFinal(lease.status) && !destroyed
   return runs === lease.charged && !isLost && !hasEnded ? undefined : { runs, isLost, hasEnded }
-}
-
-/**
- * Those findings of older generations that start a charge all the same: the container runs, and its locked instance should run
- * now. Otherwise a renter whose changes always come before a pass is over would pay nothing.
- */
-export async function findStillRunning(tx: Transaction, outdated: readonly LeasedFinding[]): Promise<LeasedFinding[]> {
-  const running = outdated.filter(({ finding: { status, ran } }) => status === 'running' && ran)
-  if (running.length === 0) return []
-  const rows = await tx.query(
-    Prisma.sql`
-      SELECT i.id, i.target_state, i.destroyed_at IS NOT NULL AS destroyed, ${holdsGpusSql} AS holds_gpus, ${isChargedSql} AS charged
-      FROM instances i WHERE i.id = ANY(${running.map(({ lease }) => String(lease.instanceId))}::bigint[])`,
-    { id: int8, targetState: enumeration<TargetState>(), destroyed: bool, holdsGpus: bool, charged: bool },
-  )
-  const desired = new Map(rows.map(({ id, ...row }) => [id, row]))
-  const asNow = running.map(({ lease, finding }) => ({
-    lease: { ...lease, ...desired.get(lease.instanceId) },
-    finding,
-  }))
-  return asNow.filter(({ lease, finding }) => meterChangesOf(lease, finding)?.runs)
 }
 
 export function changesMeters({ lease, finding }: LeasedFinding): boolean {

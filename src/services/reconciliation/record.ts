@@ -15,7 +15,8 @@ import { makeInstancesDue } from './due.ts'
 import type { LeasedFinding } from './finding.ts'
 import { findWaitingInstances, vacateGpus } from './gpus.ts'
 import { lockFreeInstances, lockInstances, lockLeases } from './leases.ts'
-import { changesMeters, findStillRunning, isCommonMeterChange, updateMeters } from './meters.ts'
+import { changesMeters, isCommonMeterChange, updateMeters } from './meters.ts'
+import { findStillTrue } from './outdated.ts'
 import { isQuiet, recordQuiet } from './quiet.ts'
 import { type HeldFinding, instanceWrites, lookWrites, statusEvents } from './record-writes.ts'
 import { releaseResources } from './removal.ts'
@@ -85,14 +86,21 @@ async function recordLocked(
   const leased = findings.filter(({ lease }) => generations.has(lease))
   const waiting = await vacateGpus(tx, leased)
   await makeInstancesDue(tx, waiting, at)
-  const held = leased.map((one): HeldFinding => {
-    const { instanceId, generation } = one.lease
-    const isCurrent = generations.get(one.lease) === generation && !waiting.includes(instanceId)
-    // An instance that just ended gets another pass at once: its container may still run, and the market must grant its GPUs
-    // to others.
-    const hasEnded = isFinal(one.finding.status) && !isFinal(one.lease.status)
-    return { ...one, isCurrent, dueAt: hasEnded ? at : one.finding.dueAt }
-  })
+  const isLatest = ({ lease }: LeasedFinding) =>
+    generations.get(lease) === lease.generation && !waiting.includes(lease.instanceId)
+  const latest = leased.filter(isLatest)
+  const outdated = leased.filter(one => !isLatest(one))
+  const stillTrue = await findStillTrue(
+    tx,
+    outdated.filter(({ lease }) => !waiting.includes(lease.instanceId)),
+  )
+  const others = outdated.filter(({ finding }) => stillTrue.every(one => one.finding !== finding))
+  const held = [
+    ...latest.map((one): HeldFinding => ({ ...one, isCurrent: true, dueAt: dueAtOf(one, at) })),
+    // The change has made a pass due.
+    ...stillTrue.map((one): HeldFinding => ({ ...one, isCurrent: true, dueAt: at })),
+    ...others.map((one): HeldFinding => ({ ...one, isCurrent: false, dueAt: at })),
+  ]
   const machineById = new Map(machines.map(machine => [machine.id, machine]))
   const machineOf = ({ lease }: LeasedFinding) => machineById.get(lease.machineId) as MarketMachine
   for (const one of held.filter(({ finding }) => finding.gone))
@@ -110,14 +118,18 @@ async function recordLocked(
   const outcomes = new Map<LeasedFinding, Outcome>(findings.map(one => [one, undefined]))
   const current = held.filter(({ isCurrent }) => isCurrent)
   for (const one of current) {
-    const original = findings.find(({ lease }) => lease === one.lease) as LeasedFinding
+    const original = findings.find(({ finding }) => finding === one.finding) as LeasedFinding
     outcomes.set(original, await updateSuspension(tx, one.lease, one.finding, machineOf(one), at))
   }
-  const outdated = held.filter(({ isCurrent }) => !isCurrent)
-  await updateMeters(tx, [...current, ...(await findStillRunning(tx, outdated))], at)
+  await updateMeters(tx, current, at)
   for (const { lease, finding } of current) {
     const fault = startFaultOf(lease, finding)
     if (fault) await recordFailedStart(tx, { ...lease, fault }, at)
   }
   return outcomes
+}
+
+/** An instance that just ended gets another pass at once: its container may still run, and the market must grant its GPUs to others. */
+function dueAtOf({ lease, finding }: LeasedFinding, at: Date): Date | null {
+  return isFinal(finding.status) && !isFinal(lease.status) ? at : finding.dueAt
 }

@@ -86,6 +86,11 @@ const found = (status: Finding['status']): Finding => ({
   ...{ status, reason: undefined, ran: status === 'running', usesGpus: true, gone: false, dueAt: null },
   ...quietFinding,
 })
+/** After this, the same is desired as before. */
+async function changeTwice(id: bigint): Promise<void> {
+  for (const targetState of ['stopped', 'running'] as const)
+    await gateway.services.instances.update(actor, { ids: [id] }, { targetState })
+}
 const gpuRateOf = async (id: bigint) =>
   (await gateway.sql("SELECT rate_nanos FROM meters WHERE instance_id = $1 AND kind = 'gpu'", [id]))[0]
 
@@ -202,17 +207,36 @@ describe('a finding from before a command', () => {
     const id = await rent({})
     const price = (await gateway.sql('SELECT gpu_price_nanos FROM instances WHERE id = $1', [id]))[0]
     const beforeChange = await leaseOf(id)
-    await gateway.services.instances.changeLaunch(actor, id, { launch: { onStart: 'true' }, recycle: false })
+    await changeTwice(id)
     await gateway.reconciliation.record(beforeChange, found('running'))
     expect(await gpuRateOf(id)).toEqual({ rate_nanos: price?.['gpu_price_nanos'] })
 
-    // Stopped and started again, too: the command has ended the charge, but not the container.
+    // The command has ended the charge, but not the container.
     const beforeStop = await leaseOf(id)
-    for (const targetState of ['stopped', 'running'] as const)
-      await gateway.services.instances.update(actor, { ids: [id] }, { targetState })
+    await changeTwice(id)
     expect(await gpuRateOf(id)).toEqual({ rate_nanos: '0' })
     await gateway.reconciliation.record(beforeStop, found('running'))
     expect(await gpuRateOf(id)).toEqual({ rate_nanos: price?.['gpu_price_nanos'] })
+    await idle()
+  })
+
+  it('ends an instance that does not start, whatever changes before each pass is over, and leaves the next pass due', async () => {
+    const id = await rent({})
+    const lease = await leaseOf(id)
+    await changeTwice(id)
+    const reason = { code: 'START_TIMEOUT' as const, message: 'It took too long.' }
+    await gateway.reconciliation.record(lease, { ...found('exited'), reason, dueAt: null })
+    expect(await statusOf(id)).toMatchObject([{ status: 'exited', reason_code: 'START_TIMEOUT' }])
+    await idle()
+    expect(await gateway.sql('SELECT FROM gpus WHERE holder_id = $1', [id])).toEqual([])
+  })
+
+  it('counts as none if the machine did not answer, which may be back since', async () => {
+    const id = await rent({})
+    const lease = await leaseOf(id)
+    await changeTwice(id)
+    await gateway.reconciliation.record(lease, { ...found('offline'), answered: false })
+    expect(await statusOf(id)).toMatchObject([{ status: 'created' }])
     await idle()
   })
 
