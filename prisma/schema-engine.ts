@@ -11,7 +11,7 @@ import {
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
 import pg from 'pg'
 import { readMigrations } from '../src/database/migrations.ts'
-import { migrationsFolder } from '../src/database/versions.ts'
+import { migrationsFolder } from '../src/database/history/versions.ts'
 
 /** Node has this global. TypeScript declares it only for browsers. */
 declare const WebAssembly: {

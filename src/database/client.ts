@@ -10,7 +10,7 @@ import { createServerGuard } from './pooler/guard.ts'
 import { connectionLifetimeMs, createRepeatedNames, type NameOf } from './statement-names.ts'
 import { traceStatements } from './statement-spans.ts'
 import { type Statements, statementsOn } from './statements.ts'
-import { refuseTooOld, sessionName } from './versions.ts'
+import { refuseTooOld, sessionName } from './history/versions.ts'
 import type { WorkKind } from './wake-ups.ts'
 
 /** One connection pool for Prisma and for handwritten SQL. */

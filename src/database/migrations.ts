@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { explainMigrationError } from './roles/check.ts'
 import { grantPrivileges } from './roles/grants.ts'
-import { migrationNames, migrationsFolder, refuseNewerVersion, refuseOlderSessions } from './versions.ts'
+import { migrationNames, migrationsFolder, refuseNewerVersion, refuseOlderSessions } from './history/versions.ts'
 
 export type Migration = { name: string; script: string }
 

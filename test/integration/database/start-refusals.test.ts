@@ -69,7 +69,7 @@ describe('a schema of a newer version', () => {
     expect(await runBerth(env, 'account', 'list')).toEqual({ code: 1, result: '', errors: `${message(newer)}\n` })
     await expect(migrate(app.database.url)).rejects.toThrow(message(newer))
     expect(await dumpDatabase(app.database.url)).toBe(before)
-  })
+  }, 120_000)
 
   it('is no obstacle if it took nothing away: its grants stay, and the log says so', async () => {
     await recordMigration(newer)

@@ -1,7 +1,7 @@
 // The rules of docs/upgrading.md, with whole versions under load: the one before, this one, and two later ones.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { newestMigration } from '../../../src/database/versions.ts'
+import { newestMigration } from '../../../src/database/history/versions.ts'
 import { openSite, type Site } from '../../support/deploy/site.ts'
 import { makeLaterVersion, makeVersionBefore, removeVersions, type Version } from '../../support/deploy/versions.ts'
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Migration } from '../../../src/database/migrations.ts'
-import { newestMigration } from '../../../src/database/versions.ts'
+import { newestMigration } from '../../../src/database/history/versions.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../../..')

@@ -2,12 +2,12 @@
 
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openDatabase } from '../../../src/database/client.ts'
-import { applyMigrations, readMigrations } from '../../../src/database/migrations.ts'
-import { newestMigration, sessionName } from '../../../src/database/versions.ts'
-import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { takenAway } from '../../support/database/migrations.ts'
-import { urlAs } from '../../support/database/roles.ts'
+import { openDatabase } from '../../../../src/database/client.ts'
+import { applyMigrations, readMigrations } from '../../../../src/database/migrations.ts'
+import { newestMigration, sessionName } from '../../../../src/database/history/versions.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
+import { takenAway } from '../../../support/database/migrations.ts'
+import { urlAs } from '../../../support/database/roles.ts'
 
 let database: TestDatabase
 let owner: pg.Client

@@ -3,9 +3,9 @@
 
 import { readdirSync } from 'node:fs'
 import type pg from 'pg'
-import { errorCodesOf } from './failure-codes.ts'
+import { errorCodesOf } from '../failure-codes.ts'
 
-export const migrationsFolder = new URL('../../prisma/migrations/', import.meta.url)
+export const migrationsFolder = new URL('../../../prisma/migrations/', import.meta.url)
 
 /** The names of this version's migrations, oldest first. */
 export const migrationNames: readonly string[] = readdirSync(migrationsFolder, { withFileTypes: true })
