@@ -26,6 +26,8 @@ export type AppOptions = {
   now?: (() => Date) | undefined
   /** Encrypts the secrets that the database stores. */
   secret: string
+  /** Called if the secret of the database was changed: this gateway must stop. */
+  onChangedSecret?: () => void
   /** Factor on the delays of simulated machines: 1 is realistic, 0 is no delay. */
   simulatedDelay: number
   eventRetentionDays: number

@@ -31,7 +31,7 @@ import type { Fetch } from './http/server.ts'
 import { createSockets, type Sockets } from './http/sockets.ts'
 import { createMachines } from './machines.ts'
 import { createNotebookFace, type NotebookFace } from './notebooks/face.ts'
-import { prepareDatabase } from './prepare-database.ts'
+import { prepareDatabase, watchSecret } from './prepare-database.ts'
 import { createConsole } from './providers/console.ts'
 import { createEngineWatch } from './reconciler/engine-watch.ts'
 import { createHousekeepingLoop } from './reconciler/housekeeping-loop.ts'
@@ -149,7 +149,8 @@ export function createApp(options: AppOptions): App {
     if (kinds.has('events')) feed.wake()
     if (kinds.has('agents')) agents.wake()
   }
-  const keyListeners = { onKeyChange: rememberedKeys.forget, onListening: rememberedKeys.setListening }
+  const onListening = watchSecret(deps, rememberedKeys.setListening, options.onChangedSecret)
+  const keyListeners = { onKeyChange: rememberedKeys.forget, onListening }
   const wakeUps = createWakeUps({ url: directUrl, pool: workDatabase.pool, log, wake, ...keyListeners })
   let phase: 'starting' | 'ready' | 'stopping' = 'starting'
   const markNotReady = () => {
@@ -161,7 +162,8 @@ export function createApp(options: AppOptions): App {
   const figures = openFigures(metricsUrl, database)
   const pools = { requests: database.pool, work: workDatabase.pool }
   const workMetrics = createWorkMetrics({ ...measureServices(figures), pools, streams: feed.streamCount })
-  const echo = { proxies, secrets, now }
+  // The doctor knows the secret, and no key of digests that the database may keep.
+  const echo = { proxies, secrets: createSecrets(secret), now }
   const gate = createRequestAdmission({ connections: database.pool.options.max, services, begin: requestLog, echo })
   const graphql = createGraphqlFace(services, gate.admission, meterOf)
   const sockets = createSockets({ face: graphql.sockets, log, ...limits })

@@ -60,6 +60,7 @@ const layers: Record<string, Layer> = {
         'machines/engines',
         'offers/sql',
         'reads',
+        'sealing',
       ],
     ],
     reason: 'Services know no face and run their statements through the database layer.',

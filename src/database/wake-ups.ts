@@ -39,6 +39,8 @@ const defaultTiming = {
   reconnectMs: 2_000,
 }
 
+/** Each gateway that serves has a connection with this name. */
+export const listenerName = 'berth wake-ups'
 const channel = 'berth_wake_up'
 /** Triggers of the table `api_keys` notify it, with the id of the key. */
 const keyChannel = 'berth_key_change'
@@ -70,7 +72,7 @@ export function createWakeUps({ url, pool, log, wake, onKeyChange, onListening, 
 
   async function listen(): Promise<void> {
     const limits = { connectionTimeoutMillis: answerMs, query_timeout: answerMs }
-    const client = new pg.Client({ connectionString: url, application_name: 'berth wake-ups', ...limits })
+    const client = new pg.Client({ connectionString: url, application_name: listenerName, ...limits })
     listener = client
     const handleLoss = (error: Error | undefined) => {
       if (listener !== client) return

@@ -20,12 +20,13 @@ export async function giveFile(file: string, owner: Owner): Promise<void> {
   if (handle) await withHandle(handle, () => give(handle, owner))
 }
 
-/** Writes a new file. Fails if something has its name. */
+/** Writes a new file to the disk. Fails if something has its name. */
 export async function writeNewFile(file: string, text: string, owner?: Owner): Promise<void> {
   const handle = await open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
   await withHandle(handle, async () => {
     await handle.writeFile(text)
     if (owner) await give(handle, owner)
+    await handle.sync()
   })
 }
 

@@ -2,7 +2,7 @@
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { migrate } from '../../../src/database/migrations.ts'
-import { sealedColumns } from '../../../src/services/secret-check.ts'
+import { sealedColumns } from '../../../src/services/sealing/check.ts'
 import { createSecrets } from '../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { dumpDatabase } from '../../support/database/dump.ts'
@@ -120,7 +120,7 @@ describe('a schema of a newer version', () => {
 
 describe('another secret', () => {
   const message =
-    'The database was encrypted with another secret. Set BERTH_SECRET to that secret. Without BERTH_SECRET, Berth uses the file "secret" in BERTH_DATA_DIR.'
+    'The database was encrypted with another secret. Set BERTH_SECRET to that secret. Without BERTH_SECRET, Berth uses the file "secret" in BERTH_DATA_DIR. If "secret change" was interrupted, run it again.'
 
   const deleteSecretCheck = () => app.sql('DELETE FROM secret_check')
   const deleteSealedRows = () => app.sql('TRUNCATE secret_variables, idempotency_keys')
