@@ -26,12 +26,13 @@ import { inspectEngine } from './providers/docker/inspection/engine-facts.ts'
 import { findFirewallGaps } from './providers/docker/inspection/firewall.ts'
 import { buildToolbox, readToolbox } from './providers/docker/toolbox.ts'
 import { logDestination } from './readable-log.ts'
+import { createSecretOperations, loadSecret } from './secret-source.ts'
 import { translateDatabaseError } from './services/database-errors.ts'
 import { instanceLogOperations } from './services/instances/operator/logs.ts'
 import { engineOperations } from './services/machines/engines/connect.ts'
 import { createOperations } from './services/operations.ts'
 import { createSecretCheck } from './services/sealing/check.ts'
-import { createSecrets, loadOrCreateSecret, type Secrets } from './services/secrets.ts'
+import { createSecrets, type Secrets } from './services/secrets.ts'
 import { sshLimits } from './ssh/limits.ts'
 import { listenForStopSignals } from './stop-signals.ts'
 
@@ -73,7 +74,9 @@ async function main(args: string[]): Promise<void> {
       findFirewallGaps: (engine: Pick<Engine, 'url' | 'tls'>) =>
         findFirewallGaps(engine, () => readToolbox(config.toolboxFile)),
     }
-    const operations = { ...createOperations({ database }), ...local, ...checks, engines, instanceLogs, migrations }
+    const secret = createSecretOperations(config, { database, ownerUrl })
+    const withSecret = { engines, instanceLogs, secret }
+    const operations = { ...createOperations({ database }), ...local, ...checks, ...withSecret, migrations }
     const work = async () => await printResult(await run(operations), process.stdout, lineOf)
     const runWork = async () => {
       await checkPrivileges(database.pool)
@@ -135,10 +138,8 @@ function tryConfig(readConfig: () => Config): Config | { problems: string[] } {
 }
 
 /** The secret that encrypts values in the database. It must be the one that gateways have. */
-async function openSecrets({ secret, databaseUrl, dataDir }: Config, database: Database): Promise<Secrets> {
-  if (secret === undefined && databaseUrl !== undefined)
-    throw new Error('BERTH_SECRET is missing. Set it to the text that the gateways have.')
-  const secrets = createSecrets(secret ?? (await loadOrCreateSecret(join(dataDir, 'secret'))))
+async function openSecrets(config: Config, database: Database): Promise<Secrets> {
+  const secrets = createSecrets(await loadSecret(config))
   const check = createSecretCheck({ database, secrets })
   await check.verify()
   await check.save()

@@ -46,6 +46,8 @@ export type Config = {
   logLevel: string
   /** If undefined, the gateway uses the secret in the data folder. */
   secret: string | undefined
+  /** What a command changes the secret to. */
+  newSecret: string | undefined
   simulatedDelay: number
   eventRetentionDays: number
   startTimeoutMs: number
@@ -93,6 +95,7 @@ const settings = {
   GRAPHIQL: { must: 'true or false', schema: booleanSetting },
   METRICS: { must: 'true or false', schema: booleanSetting },
   BERTH_SECRET: { must: 'a string of at least 16 characters', schema: z.string().min(16) },
+  BERTH_NEW_SECRET: { must: 'a string of at least 16 characters', schema: z.string().min(16) },
   SIMULATED_DELAY: { must: 'a factor, 0 to 100', schema: z.coerce.number().min(0).max(100) },
   EVENT_RETENTION_DAYS: {
     must: `a number of days, ${maxRetryDays} to 3650`,
@@ -120,7 +123,7 @@ const settings = {
   LOG_LEVEL: { must: `one of ${logLevels.join(', ')}`, schema: z.enum(logLevels) },
 } as const
 /** Settings whose values never appear in a message, and may be in files. */
-const secretSettings: readonly string[] = [...databaseSettings, 'BERTH_SECRET']
+const secretSettings: readonly string[] = [...databaseSettings, 'BERTH_SECRET', 'BERTH_NEW_SECRET']
 export const settingNames: readonly string[] = [...Object.keys(settings), ...secretSettings.map(name => `${name}_FILE`)]
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
 
@@ -146,6 +149,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     metrics: rest.METRICS ?? isLoopback(HOST),
     logLevel: rest.LOG_LEVEL ?? 'info',
     secret: rest.BERTH_SECRET,
+    newSecret: rest.BERTH_NEW_SECRET,
     simulatedDelay: rest.SIMULATED_DELAY ?? 1,
     eventRetentionDays: rest.EVENT_RETENTION_DAYS ?? 90,
     startTimeoutMs: (rest.START_TIMEOUT_MINUTES ?? 30) * 60_000,

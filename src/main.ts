@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
@@ -17,7 +16,7 @@ import { createHttpServer } from './http/server.ts'
 import { createShutdown } from './http/shutdown.ts'
 import { createNotebookServer } from './notebooks/server.ts'
 import { logDestination } from './readable-log.ts'
-import { loadOrCreateSecret } from './services/secrets.ts'
+import { loadSecret } from './secret-source.ts'
 import { listenForStopSignals } from './stop-signals.ts'
 import { sendLastSpans } from './traces/tracer.ts'
 
@@ -73,7 +72,7 @@ async function main(): Promise<void> {
   const notebookProxy = notebookDoor && (config.notebooks?.proxy ?? notebookDoor.localProxy)
   const server = await openServer(config, { dataDir, role: 'gateway', runAs, onLost })
   const prepare = async () => {
-    const kept = config.secret ?? (await loadOrCreateSecret(join(dataDir, 'secret')))
+    const kept = await loadSecret(config)
     const problem = await giveUpRoot(config)
     if (problem) log.warn(`Berth stays root, which it should not. ${problem}`)
     return kept
@@ -83,7 +82,12 @@ async function main(): Promise<void> {
     throw error
   })
   const doors = { sshProxy, ssh: sshDoor !== null, notebookProxy }
-  const app = createApp({ ...config, ...server.urls, ...doors, proxies, log, secret })
+  const onChangedSecret = () => {
+    log.fatal('The secret of the database was changed, so this gateway stops. Start it with the new BERTH_SECRET.')
+    process.exitCode = 1
+    process.kill(process.pid, 'SIGTERM')
+  }
+  const app = createApp({ ...config, ...server.urls, ...doors, proxies, log, secret, onChangedSecret })
   const http = createHttpServer(app.fetch, app)
   const shutdowns = [http, ...(notebookDoor ? [notebookDoor.server] : [])].map(createShutdown)
 

@@ -18,8 +18,8 @@ export type OperatorCommand = {
   lineOf?: LineOf
   /** The command works on this computer alone, or opens the database by itself. */
   isLocal?: true
-  /** The command holds this lock: no other process may add machines to the market meanwhile. */
-  lock?: 'market'
+  /** The command holds this lock: no other process may add machines to the market meanwhile, or no gateway may start. */
+  lock?: 'market' | 'migration'
   /** Parses the options, before any database is opened. The function that it returns does the work. */
   read: (args: string[]) => RunCommand
 }
@@ -27,11 +27,16 @@ export type OperatorCommand = {
 export type CommandOperations = Operations & {
   engines: ReturnType<typeof engineOperations>
   instanceLogs: ReturnType<typeof instanceLogOperations>
+  secret: SecretOperations
   /** Warns of what containers on an engine could reach. */
   findFirewallGaps(engine: Pick<Engine, 'url' | 'tls'>): Promise<string[]>
   /** The migrations that the database lacked when the command began. They are applied. */
   migrations: string[]
 } & LocalOperations
+export type SecretOperations = {
+  /** Changes the secret. If it has leaked, also ends what was derived from it. */
+  change(hasLeaked: boolean): Promise<Record<string, unknown>>
+}
 /** What commands can do without an open database. */
 export type LocalOperations = {
   backups: {

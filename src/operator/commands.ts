@@ -15,6 +15,7 @@ import { inviteCommands } from './invites.ts'
 import { keyCommands } from './keys.ts'
 import { machineCommands } from './machines.ts'
 import { marketCommands } from './market.ts'
+import { secretCommands } from './secrets.ts'
 import { toolboxCommands } from './toolbox.ts'
 
 /** The keys are "noun verb", or one word. Two lists with a command of the same name do not compile. */
@@ -34,6 +35,7 @@ const commands: Record<string, OperatorCommand> = compose(
   failoverCommands,
   databaseCommands,
   doctorCommands,
+  secretCommands,
 )
 
 /** Finds a command and parses its options. An error in them ends with the command's usage. */

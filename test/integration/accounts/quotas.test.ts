@@ -44,12 +44,14 @@ const backups = {
   restore: () => expect.unreachable(),
   upgrade: () => expect.unreachable(),
 }
+const secret = { change: () => expect.unreachable() }
 const local = {
   backups,
   toolbox,
   instanceLogs,
   host,
   doctor,
+  secret,
   findFirewallGaps: () => expect.unreachable(),
   migrations: [],
 }

@@ -24,6 +24,7 @@ describe('the settings', () => {
       metrics: true,
       logLevel: 'info',
       secret: undefined,
+      newSecret: undefined,
       simulatedDelay: 1,
       sshProxy: null,
       ssh: null,
@@ -279,6 +280,11 @@ describe('the settings', () => {
     const wrong = () => parseConfig({ PORT: 'x', LOG_LEVEL: 'y', DATABASE_URL: 'postgres:secret' })
     expect(wrong).toThrow(/PORT must be .*\nDATABASE_URL must be .*\nLOG_LEVEL must be /s)
     expect(wrong).not.toThrow('secret')
+    const short = () => parseConfig({ BERTH_SECRET: 'old-and-short', BERTH_NEW_SECRET: 'new-and-short' })
+    expect(short).toThrow(
+      /BERTH_SECRET must be a string of at least 16 characters\.\nBERTH_NEW_SECRET must be a string of at /,
+    )
+    expect(short).not.toThrow('and-short')
   })
 })
 
