@@ -10,8 +10,8 @@ import {
 } from '@prisma/driver-adapter-utils'
 import type { MigrationList, SchemaEngine } from '@prisma/schema-engine-wasm'
 import pg from 'pg'
-import { readMigrations } from '../src/database/migrations.ts'
 import { migrationsFolder } from '../src/database/history/versions.ts'
+import { readMigrations } from '../src/database/migrations.ts'
 
 /** Node has this global. TypeScript declares it only for browsers. */
 declare const WebAssembly: {

@@ -5,12 +5,12 @@ import { failureKindOf } from './failure-codes.ts'
 import { type Prisma, PrismaClient } from './generated/client.ts'
 import { createEpochCheck, type EpochCheck } from './history/epoch.ts'
 import type { NewLine } from './history/new-line.ts'
+import { refuseTooOld, sessionName } from './history/versions.ts'
 import { ConnectionPool, paceReads } from './pool.ts'
 import { createServerGuard } from './pooler/guard.ts'
 import { connectionLifetimeMs, createRepeatedNames, type NameOf } from './statement-names.ts'
 import { traceStatements } from './statement-spans.ts'
 import { type Statements, statementsOn } from './statements.ts'
-import { refuseTooOld, sessionName } from './history/versions.ts'
 import type { WorkKind } from './wake-ups.ts'
 
 /** One connection pool for Prisma and for handwritten SQL. */

@@ -4,9 +4,9 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
+import { migrationNames, migrationsFolder, refuseNewerVersion, refuseOlderSessions } from './history/versions.ts'
 import { explainMigrationError } from './roles/check.ts'
 import { grantPrivileges } from './roles/grants.ts'
-import { migrationNames, migrationsFolder, refuseNewerVersion, refuseOlderSessions } from './history/versions.ts'
 
 export type Migration = { name: string; script: string }
 

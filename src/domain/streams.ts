@@ -13,7 +13,7 @@ export function tooManyStreams(message: string): DomainError {
 }
 
 const endMessages: Record<StreamEndReason, string> = {
-  KEY_ENDED: 'The key that opened this stream was revoked or reset, or has expired.',
+  KEY_ENDED: 'The key that opened this stream was revoked or reset, or has expired, or its account was disabled.',
   KEY_CHANGED:
     'The permissions of the key that opened this stream have changed. Open it again from the last cursor you read, or without a cursor if that one is answered with CURSOR_EXPIRED.',
   TOO_SLOW: `More than ${maxBufferedEvents} events of this stream were unread. Open it again from the last cursor you read.`,

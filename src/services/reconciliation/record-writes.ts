@@ -10,8 +10,10 @@ const { sql } = Prisma
 
 /** A finding whose lease is locked. */
 export type HeldFinding = LeasedFinding & {
-  /** Whether the desired state is that of the lease. A finding of an older generation records facts, and no status. */
+  /** Whether the desired state is that of the lease. Otherwise the finding records facts, and no status. */
   isCurrent: boolean
+  /** Whether nothing was asked of the instance since the pass began. Otherwise a restart of the same kind may be another one. */
+  isLatest: boolean
   dueAt: Date | null
 }
 type Writes = Record<string, Prisma.Sql>
@@ -77,7 +79,7 @@ export function statusEvents(held: readonly HeldFinding[]): NewEvent[] {
 }
 
 const recordsStatus = (one: HeldFinding) => one.isCurrent && writesStatus(one)
-const changesRestart = ({ isCurrent, finding }: HeldFinding) => isCurrent && finding.restart !== undefined
+const changesRestart = ({ isLatest, finding }: HeldFinding) => isLatest && finding.restart !== undefined
 
 function changesInstance(one: HeldFinding): boolean {
   const { lease, finding } = one

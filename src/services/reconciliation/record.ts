@@ -96,10 +96,10 @@ async function recordLocked(
   )
   const others = outdated.filter(({ finding }) => stillTrue.every(one => one.finding !== finding))
   const held = [
-    ...latest.map((one): HeldFinding => ({ ...one, isCurrent: true, dueAt: dueAtOf(one, at) })),
+    ...latest.map((one): HeldFinding => ({ ...one, isCurrent: true, isLatest: true, dueAt: dueAtOf(one, at) })),
     // The change has made a pass due.
-    ...stillTrue.map((one): HeldFinding => ({ ...one, isCurrent: true, dueAt: at })),
-    ...others.map((one): HeldFinding => ({ ...one, isCurrent: false, dueAt: at })),
+    ...stillTrue.map((one): HeldFinding => ({ ...one, isCurrent: true, isLatest: false, dueAt: at })),
+    ...others.map((one): HeldFinding => ({ ...one, isCurrent: false, isLatest: false, dueAt: at })),
   ]
   const machineById = new Map(machines.map(machine => [machine.id, machine]))
   const machineOf = ({ lease }: LeasedFinding) => machineById.get(lease.machineId) as MarketMachine

@@ -231,6 +231,18 @@ describe('a finding from before a command', () => {
     expect(await gateway.sql('SELECT FROM gpus WHERE holder_id = $1', [id])).toEqual([])
   })
 
+  it('does not end a recycle that a new launch asks for again', async () => {
+    const id = await rent({})
+    await idle()
+    await gateway.services.instances.recycle(actor, id)
+    const lease = await leaseOf(id)
+    await gateway.services.instances.changeLaunch(actor, id, { launch: { image: 'debian:12' }, recycle: true })
+    await gateway.reconciliation.record(lease, { ...found('loading'), restart: 'anew' })
+    const [row] = await gateway.sql('SELECT restart FROM instances WHERE id = $1', [id])
+    expect(row).toEqual({ restart: 'recycle' })
+    await idle()
+  })
+
   it('counts as none if the machine did not answer, which may be back since', async () => {
     const id = await rent({})
     const lease = await leaseOf(id)

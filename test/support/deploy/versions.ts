@@ -5,8 +5,8 @@ import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Migration } from '../../../src/database/migrations.ts'
 import { newestMigration } from '../../../src/database/history/versions.ts'
+import type { Migration } from '../../../src/database/migrations.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../../..')
