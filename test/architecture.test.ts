@@ -193,6 +193,7 @@ const testFolders: Record<string, string[]> = {
   integration: [
     ...nouns,
     'database',
+    'database/backup',
     'database/embedded',
     'database/history',
     'database/replica',

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runKilled, runMeasured } from '../../support/backup/commands.ts'
+import { runKilled, runMeasured, startCommand } from '../../support/backup/commands.ts'
 import {
   addEvents,
   type BackupSite,
@@ -218,7 +218,7 @@ describe('gateways on the restored database', () => {
   })
 })
 
-describe('commands that are killed', () => {
+describe('commands that are killed,', () => {
   const state = async () =>
     await sql(`SELECT (SELECT epoch FROM outbox) AS epoch, (SELECT count(*)::int FROM events) AS events,
       (SELECT md5(string_agg(l::text, ',' ORDER BY id)) FROM ledger_entries l) AS ledger`)
@@ -237,6 +237,23 @@ describe('commands that are killed', () => {
     expect((await state())[0]).toMatchObject({ epoch: result.epoch })
     expect(await brokenLaws(sql)).toEqual([])
   })
+
+  it.each(['backup', 'restore --replace'])(
+    'or lose their connection in the middle (%s) undo what they did',
+    async words => {
+      const before = await state()
+      const { size } = await stat(file)
+      const [name = '', ...options] = words.split(' ')
+      const command = startCommand(env, name, file, ...options)
+      const terminate = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = 'berth ${name}' AND datname = current_database() AND query LIKE 'COPY%events%'`
+      await expect.poll(async () => (await sql(terminate)).length, { timeout: 60_000, interval: 5 }).toBe(1)
+      expect(await command.exit).toBe(1)
+      expect(command.errors()).toContain('The database did not answer in time. Try again in a moment.')
+      expect([await state(), (await stat(file)).size]).toEqual([before, size])
+      await expect(stat(`${file}.part`)).rejects.toThrow('ENOENT')
+    },
+  )
 
   it('leave the last backup as it was', async () => {
     const { size } = await stat(file)
