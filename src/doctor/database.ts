@@ -22,10 +22,10 @@ import { checkConnectFailure, checkDurability, checkServer, checkUpkeep } from '
 
 /** Returns the size of the database that Berth brings along; null if there is none on this computer. */
 export async function* examineDatabase(settings: DoctorSettings): AsyncGenerator<Check, number | null> {
-  const { databaseUrl } = settings
+  const { databaseUrl, directUrl } = settings
   if (databaseUrl === undefined) return yield* examineEmbedded(settings)
-  const { ownerUrl = databaseUrl, metricsUrl = databaseUrl } = settings
-  yield* examineServer(settings, { databaseUrl, ownerUrl, metricsUrl })
+  const { ownerUrl = directUrl ?? databaseUrl, metricsUrl = directUrl ?? databaseUrl } = settings
+  yield* examineServer(settings, { databaseUrl, directUrl, ownerUrl, metricsUrl })
   return null
 }
 
@@ -44,7 +44,7 @@ async function* examineEmbedded(settings: DoctorSettings): AsyncGenerator<Check,
     return null
   }
   try {
-    return yield* examineServer(settings, server.urls)
+    return yield* examineServer(settings, { ...server.urls, directUrl: undefined })
   } finally {
     await server.release()
   }
@@ -58,48 +58,49 @@ async function hasDatabase(dataDir: string): Promise<boolean> {
 }
 
 async function* examineServer(settings: DoctorSettings, urls: Urls): AsyncGenerator<Check, number | null> {
-  const { databaseUrl } = urls
-  const isUsable = yield* examineWays(settings, urls)
+  // The same database and role, whichever way.
+  const serverUrl = urls.directUrl ?? urls.databaseUrl
+  const isUsable = yield* examineWays(settings, urls, serverUrl)
   if (!isUsable) {
     yield* await attempt('secret', async () => checkSecret(await gatherSecret(settings, undefined)))
     return null
   }
-  yield* await attempt('migrations', () => examineSchema(urls))
+  yield* await attempt('migrations', () => examineSchema(serverUrl, urls))
   yield* await attempt('secret', () =>
-    withClient(databaseUrl, async client => checkSecret(await gatherSecret(settings, client))),
+    withClient(serverUrl, async client => checkSecret(await gatherSecret(settings, client))),
   )
-  yield* await attempt('database', () => examineHabits(settings, databaseUrl))
-  yield* await attempt('replica', () => examineReplica(settings, databaseUrl))
+  yield* await attempt('database', () => examineHabits(settings, serverUrl))
+  yield* await attempt('replica', () => examineReplica(settings, serverUrl))
   if (settings.databaseUrl !== undefined) return null
-  return await withClient(databaseUrl, async client => (await gatherServer(client, '')).bytes).catch(() => null)
+  return await withClient(serverUrl, async client => (await gatherServer(client, '')).bytes).catch(() => null)
 }
 
 /** Returns whether a gateway can use the database at all. Otherwise further checks would mislead. */
-async function* examineWays(settings: DoctorSettings, urls: Urls): AsyncGenerator<Check, boolean> {
+async function* examineWays(settings: DoctorSettings, urls: Urls, serverUrl: string): AsyncGenerator<Check, boolean> {
   const unusable = await attempt('database', () => examineUrls(urls))
   yield* unusable
   if (unusable.length > 0) return false
   const database = describeDatabase(settings.databaseUrl, settings)
   const checks = await attempt('database', () =>
-    withClient(urls.databaseUrl, async client => [checkServer(await gatherServer(client, database))]),
+    withClient(serverUrl, async client => [checkServer(await gatherServer(client, database))]),
   )
   if (settings.databaseUrl !== undefined) checks.push(...(await attempt('pooler', () => examinePoolers(urls))))
   yield* checks
   return checks.every(({ state }) => state !== 'fail')
 }
 
-async function examineSchema({ databaseUrl, ownerUrl, metricsUrl }: Urls): Promise<Check[]> {
+async function examineSchema(serverUrl: string, { ownerUrl, metricsUrl }: Urls): Promise<Check[]> {
   const schema = await withClient(ownerUrl, gatherSchema)
   const checks = checkSchema(schema)
   if (schema.problem !== undefined || schema.pending.length > 0) return checks
-  const roles = await withClient(databaseUrl, app => withClient(metricsUrl, metrics => gatherRoles(app, metrics)))
+  const roles = await withClient(serverUrl, app => withClient(metricsUrl, metrics => gatherRoles(app, metrics)))
   return [...checks, ...checkRoles(roles)]
 }
 
 /** How the server is set up, which any role may read. */
-async function examineHabits({ poolSize }: DoctorSettings, databaseUrl: string): Promise<Check[]> {
-  const needed = neededConnections(poolSize)
-  return await withClient(databaseUrl, async client => [
+async function examineHabits({ poolSize, directUrl }: DoctorSettings, serverUrl: string): Promise<Check[]> {
+  const needed = neededConnections({ poolSize, isPooled: directUrl !== undefined })
+  return await withClient(serverUrl, async client => [
     checkClock(await gatherClock(client)),
     checkConnections(await gatherConnections(client, needed)),
     ...checkDurability(await gatherDurability(client)),
@@ -107,11 +108,11 @@ async function examineHabits({ poolSize }: DoctorSettings, databaseUrl: string):
   ])
 }
 
-async function examineReplica({ replica }: DoctorSettings, databaseUrl: string): Promise<Check[]> {
+async function examineReplica({ replica }: DoctorSettings, serverUrl: string): Promise<Check[]> {
   if (!replica) return []
   const failure = await findConnectFailure({ setting: 'DATABASE_REPLICA_URL', url: replica.url })
   if (failure) return [checkConnectFailure(failure)]
-  return await withClient(databaseUrl, primary =>
+  return await withClient(serverUrl, primary =>
     withClient(replica.url, async standby => [checkReplica(await gatherReplica(primary, standby, replica.maxLagMs))]),
   )
 }

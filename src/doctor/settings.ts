@@ -8,6 +8,7 @@ export type DoctorSettings = {
   host: string
   port: number
   databaseUrl: string | undefined
+  directUrl: string | undefined
   ownerUrl: string | undefined
   metricsUrl: string | undefined
   poolSize: number

@@ -7,7 +7,8 @@ import { gatherPooler } from './facts/pooler.ts'
 import { checkPooler } from './verdicts/connections.ts'
 import { checkConnectFailure, otherDatabase } from './verdicts/server.ts'
 
-export type Urls = { databaseUrl: string; ownerUrl: string; metricsUrl: string }
+/** `directUrl`: past a pooler of transactions, to which `databaseUrl` leads. */
+export type Urls = { databaseUrl: string; directUrl: string | undefined; ownerUrl: string; metricsUrl: string }
 
 /** The URLs that cannot be used, or lead elsewhere than the first. */
 export async function examineUrls(urls: Urls): Promise<Check[]> {
@@ -22,14 +23,16 @@ export async function examineUrls(urls: Urls): Promise<Check[]> {
 }
 
 export async function examinePoolers(urls: Urls): Promise<Check[]> {
-  return (await Promise.all(waysOf(urls).map(gatherPooler))).flatMap(checkPooler)
+  const hasDirectUrl = urls.directUrl !== undefined
+  const facts = await Promise.all(waysOf(urls).map(gatherPooler))
+  return facts.flatMap(found => checkPooler({ ...found, hasDirectUrl }))
 }
 
 /** Each different URL once. */
-function waysOf({ databaseUrl, ownerUrl, metricsUrl }: Urls): [Way, ...Way[]] {
+function waysOf({ databaseUrl, directUrl, ownerUrl, metricsUrl }: Urls): [Way, ...Way[]] {
   const ways: [Way, ...Way[]] = [{ setting: 'DATABASE_URL', url: databaseUrl }]
-  const others = { DATABASE_OWNER_URL: ownerUrl, DATABASE_METRICS_URL: metricsUrl }
+  const others = { DATABASE_DIRECT_URL: directUrl, DATABASE_OWNER_URL: ownerUrl, DATABASE_METRICS_URL: metricsUrl }
   for (const [setting, url] of Object.entries(others))
-    if (ways.every(way => way.url !== url)) ways.push({ setting, url })
+    if (url !== undefined && ways.every(way => way.url !== url)) ways.push({ setting, url })
   return ways
 }

@@ -20,9 +20,11 @@ import {
 } from '../support/processes/programs.ts'
 import { type ProxyHabits, startProxy } from '../support/processes/reverse-proxy.ts'
 import { createWrongClocks } from '../support/processes/wrong-clocks.ts'
+import { findPgbouncer, startPgbouncer } from '../support/proxies/pgbouncer.ts'
 
 type Check = { name: string; state: string; found: string; advice: string | null }
 
+const pgbouncer = await findPgbouncer()
 const BERTH_SECRET = 'the secret of these tests'
 let database: TestDatabase
 let folder: Awaited<ReturnType<typeof makeDataDir>>
@@ -231,6 +233,43 @@ describe('the database', () => {
     const found = await problemsWith(clocks.envOf(0))
     await clocks.remove()
     expect(found).toEqual(matching(/^warn clock: This computer's clock is (299|300).* s ahead of the database's/))
+  })
+})
+
+describe.skipIf(!pgbouncer)('a pooler', () => {
+  async function lookThrough(mode: 'session' | 'transaction', settingsOf: (through: string) => Record<string, string>) {
+    const pooler = await startPgbouncer(pgbouncer ?? [], database.url, { mode })
+    try {
+      return await problemsWith(settingsOf(pooler.url))
+    } finally {
+      await pooler.stop()
+    }
+  }
+  const appThrough = (url: string) => ({
+    ...{ DATABASE_URL: urlAs('app', url), DATABASE_OWNER_URL: urlAs('owner', database.url) },
+    ...{ DATABASE_METRICS_URL: urlAs('metrics', database.url) },
+  })
+  const DATABASE_DIRECT_URL = () => urlAs('app', database.url)
+
+  it('of transactions needs a way past it', async () => {
+    expect(await lookThrough('transaction', appThrough)).toEqual(
+      matching(/^fail pooler: DATABASE_URL leads to a pooler of transactions, where a gateway hears of no changes/),
+    )
+    expect(
+      await lookThrough('transaction', url => ({ ...appThrough(url), DATABASE_DIRECT_URL: DATABASE_DIRECT_URL() })),
+    ).toEqual([])
+    expect(
+      await lookThrough('transaction', url => ({
+        ...{ ...appThrough(url), DATABASE_DIRECT_URL: DATABASE_DIRECT_URL() },
+        DATABASE_OWNER_URL: urlAs('owner', url),
+      })),
+    ).toEqual(matching(/^fail pooler: DATABASE_OWNER_URL leads to a pooler of transactions, where no lock holds/))
+  })
+
+  it('of sessions must let gateways set their limits', async () => {
+    expect(await lookThrough('session', appThrough)).toEqual(
+      matching(/^fail pooler: The pooler of DATABASE_URL refuses what gateways ask for: unsupported startup parameter/),
+    )
   })
 })
 

@@ -5,7 +5,7 @@ import type { ConnectFailure } from '../verdicts/server.ts'
 
 /** No check waits longer for the database. */
 const timeouts = { connectionTimeoutMillis: 5_000, query_timeout: 7_000 }
-/** What gateways ask for as they connect. */
+/** What gateways ask for as they connect, unless DATABASE_DIRECT_URL is set. */
 const startupParameters = {
   ...{ options: '-c jit=off', statement_timeout: 5_000, lock_timeout: 2_000 },
   ...{ idle_in_transaction_session_timeout: 10_000 },

@@ -14,7 +14,7 @@ export async function gatherOpenFiles(
   faces: FaceLimits,
 ): Promise<OpenFilesFacts> {
   const clients = maxConnections + (ssh ? 2 * faces.ssh : 0) + (notebooks ? 3 * faces.notebooks : 0)
-  const database = neededConnections(poolSize) + (replica ? poolSize : 0)
+  const database = neededConnections({ poolSize, isPooled: false }) + (replica ? poolSize : 0)
   return { limit: await readLimit(), needs: { clients, database } }
 }
 

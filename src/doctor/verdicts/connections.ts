@@ -17,9 +17,11 @@ export type ConnectionsFacts = {
 
 /** Beside its pool, a gateway has a connection for wake-ups, one for metrics, and one while it starts. */
 const besidePool = 3
+/** Where a pooler has the pool, a gateway has one more for a moment, when the server has changed. */
+const besidePooler = 4
 
-export function neededConnections(poolSize: number): number {
-  return poolSize + besidePool
+export function neededConnections({ poolSize, isPooled }: { poolSize: number; isPooled: boolean }): number {
+  return isPooled ? besidePooler : poolSize + besidePool
 }
 
 export function checkConnections(facts: ConnectionsFacts): Check {
@@ -44,13 +46,15 @@ export type PoolerFacts = {
   sharesSessions: boolean
   /** Why it refuses connections of gateways; undefined if it does not. */
   refusal: string | undefined
+  /** Whether DATABASE_DIRECT_URL leads past it. */
+  hasDirectUrl: boolean
 }
 
-export function checkPooler({ setting, isPooled, sharesSessions, refusal }: PoolerFacts): Check[] {
+export function checkPooler({ setting, isPooled, sharesSessions, refusal, hasDirectUrl }: PoolerFacts): Check[] {
   const name = 'pooler'
   if (!isPooled) return []
   if (!sharesSessions) {
-    if (refusal === undefined)
+    if (refusal === undefined || hasDirectUrl)
       return [ok(name, `${setting} leads to a pooler, which keeps a session for each connection.`)]
     const advice = `Let the pooler ignore this parameter, or set ${setting} to PostgreSQL itself.`
     return [fail(name, `The pooler of ${setting} refuses what gateways ask for: ${refusal}.`, advice)]
@@ -58,6 +62,7 @@ export function checkPooler({ setting, isPooled, sharesSessions, refusal }: Pool
   const found = `${setting} leads to a pooler of transactions`
   if (setting !== 'DATABASE_URL')
     return [fail(name, `${found}, where no lock holds.`, `Set ${setting} to PostgreSQL itself.`)]
-  const advice = 'Set DATABASE_URL to PostgreSQL itself, or let the pooler keep sessions.'
+  if (hasDirectUrl) return [ok(name, `${found}, and DATABASE_DIRECT_URL past it.`)]
+  const advice = 'Set DATABASE_DIRECT_URL to PostgreSQL itself, for the same database and role.'
   return [fail(name, `${found}, where a gateway hears of no changes by other gateways.`, advice)]
 }

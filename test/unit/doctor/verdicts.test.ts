@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Check, failAs } from '../../../src/doctor/check.ts'
 import { checkClock } from '../../../src/doctor/verdicts/clock.ts'
-import { checkConnections, checkPooler } from '../../../src/doctor/verdicts/connections.ts'
+import { checkConnections, checkPooler, neededConnections } from '../../../src/doctor/verdicts/connections.ts'
 import { checkDisk, printBytes } from '../../../src/doctor/verdicts/disk.ts'
 import { checkOpenFiles } from '../../../src/doctor/verdicts/open-files.ts'
 import { checkAddress, checkPort } from '../../../src/doctor/verdicts/ports.ts'
@@ -46,7 +46,7 @@ const connections = {
   ...{ max: 100, reserved: 3, roleLimit: -1, databaseLimit: -1, used: 20, gateways: 1, needed: 13 },
 }
 const pooler = {
-  ...{ setting: 'DATABASE_URL', isPooled: true, sharesSessions: false, refusal: undefined },
+  ...{ setting: 'DATABASE_URL', isPooled: true, sharesSessions: false, refusal: undefined, hasDirectUrl: false },
 }
 const schema = { problem: undefined, pending: [], edited: [], mayMigrate: true }
 const roles = { role: 'berth_app', ownsTables: false, problem: undefined, unreadable: [] }
@@ -83,6 +83,9 @@ const good: Record<string, Check[]> = {
   upkeep: checkUpkeep({ ...upkeep, idleSlots: [{ name: 'standby', bytes: 1e6 }] }),
   connections: [checkConnections(connections)],
   pooler: checkPooler(pooler),
+  'a pooler of transactions, and a way past it': checkPooler({
+    ...{ ...pooler, sharesSessions: true, refusal: 'unsupported startup parameter', hasDirectUrl: true },
+  }),
   'no pooler': checkPooler({ ...pooler, isPooled: false }),
   schema: checkSchema(schema),
   roles: checkRoles(roles),
@@ -293,11 +296,11 @@ const bad: Bad[] = [
     checkPooler({ ...pooler, sharesSessions: true }),
     'fail',
     'DATABASE_URL leads to a pooler of transactions, where a gateway hears of no changes',
-    'Set DATABASE_URL to PostgreSQL itself',
+    'Set DATABASE_DIRECT_URL to PostgreSQL itself',
   ],
   [
     'a pooler of transactions for the owner',
-    checkPooler({ ...pooler, setting: 'DATABASE_OWNER_URL', sharesSessions: true }),
+    checkPooler({ ...pooler, setting: 'DATABASE_OWNER_URL', sharesSessions: true, hasDirectUrl: true }),
     'fail',
     'DATABASE_OWNER_URL leads to a pooler of transactions, where no lock holds.',
     'Set DATABASE_OWNER_URL to PostgreSQL itself',
@@ -609,6 +612,11 @@ it.each([
   [1_234, '1.2 kB'],
   [5e15, '5000 TB'],
 ])('prints %d bytes as %s', (bytes, text) => expect(printBytes(bytes)).toBe(text))
+
+it('knows what a gateway needs, with its pool and with that of a pooler', () => {
+  const poolSize = 10
+  expect([false, true].map(isPooled => neededConnections({ poolSize, isPooled }))).toEqual([13, 4])
+})
 
 it('leaves a message without advice whole', () => {
   const [message, advice] = ['Port 1 on 127.0.0.1 is in use. no', 'Look.']
