@@ -1,8 +1,10 @@
 // Gateways behind Debian's nginx and Caddy, with the configurations under docs/proxies.
 
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { connect as connectHttp2 } from 'node:http2'
 import { Agent } from 'node:https'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -10,6 +12,7 @@ import { WebSocket } from 'ws'
 import { measureSpeeds } from '../../../src/host/speed.ts'
 import { listMachines } from '../../support/factories.ts'
 import { joinAsHost, openSimulatedHost, startAgent } from '../../support/machines/hosts.ts'
+import { spawnProgram } from '../../support/processes/programs.ts'
 import type { ProxyKind } from '../../support/proxies/configuration.ts'
 import { startLoad } from '../../support/proxies/load.ts'
 import { findProxies } from '../../support/proxies/proxy.ts'
@@ -65,6 +68,24 @@ function behind(kind: ProxyKind): void {
       if (result.data?.events.node.kind === 'TEMPLATE_CREATED') return
     }
   }
+
+  it('satisfy the doctor, but for a certificate that ends in two days', async () => {
+    const file = join(site.env.BERTH_DATA_DIR, 'proxy.crt')
+    await writeFile(file, site.certificate)
+    const env = { ...site.env, PORT: '0', NODE_EXTRA_CA_CERTS: file }
+    const doctor = spawnProgram('src/cli.ts', ['doctor', '--url', site.url], env)
+    expect([await doctor.exit, doctor.errors()]).toEqual([0, ''])
+    const checks = doctor
+      .output()
+      .trimEnd()
+      .split('\n')
+      .map(line => JSON.parse(line) as { name: string; state: string })
+    const states = checks.flatMap(({ name, state }) => (/^(proxy|certificate)/.test(name) ? [`${state} ${name}`] : []))
+    expect(states).toEqual([
+      ...['ok proxy', 'warn certificate', 'ok proxy origin', 'ok proxy client', 'ok proxy body', 'ok proxy sockets'],
+      'ok proxy streams',
+    ])
+  })
 
   it('answer GraphQL and REST, over HTTP/1.1 and HTTP/2, also at paths with two slashes', async () => {
     expect(await graphql('{ viewer { account { email } } }')).toMatchObject({ data: { viewer: expect.anything() } })

@@ -63,6 +63,9 @@ export async function openProxySite(kind: ProxyKind, program: DebianProgram) {
   return {
     ...{ database, inside, notebooks, client, demoKey, apiKey: renter.apiKey, machineId: Number(machine?.['id']) },
     url: `https://localhost:${https}`,
+    /** What the gateways are started with, besides their ports. */
+    env,
+    certificate: proxy.certificate,
     /** Where the proxy answers without TLS, if it does. */
     plainUrl: `http://localhost:${http}`,
     /** All that the gateways have logged. */
