@@ -173,7 +173,7 @@ describe('the database', () => {
     }
   })
 
-  it('of a newer version is left to that version', async () => {
+  it('of a newer version may allow this one beside it', async () => {
     const newer = await createDatabase()
     try {
       await withSession(newer.url, session =>
@@ -182,7 +182,11 @@ describe('the database', () => {
         ),
       )
       expect(await problemsWith({ DATABASE_URL: newer.url })).toEqual(
-        matching(/^fail migrations: A newer version of Berth migrated the database/),
+        matching(/^warn migrations: A newer version of Berth has migrated the database/),
+      )
+      await withSession(newer.url, session => session.query("UPDATE oldest_version SET migration = '99990101_new'"))
+      expect(await problemsWith({ DATABASE_URL: newer.url })).toEqual(
+        matching(/^fail migrations: A newer version of Berth migrated the database, and this one is too old/),
       )
     } finally {
       await newer.drop()

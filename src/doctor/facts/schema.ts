@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import { toError } from '../../database/failure-codes.ts'
-import { editedMigrations, pendingMigrations } from '../../database/migrations.ts'
+import { editedMigrations, newerMigrations, pendingMigrations } from '../../database/migrations.ts'
 import { checkPrivileges } from '../../database/roles/check.ts'
 import { metricsColumns } from '../../database/roles/privileges.ts'
 import type { RolesFacts, SchemaFacts } from '../verdicts/schema.ts'
@@ -15,9 +15,10 @@ export async function gatherSchema(owner: pg.Client): Promise<SchemaFacts> {
   try {
     const pending = await pendingMigrations(owner)
     const hasTables = await readFlag(owner, "SELECT to_regclass('public._prisma_migrations') IS NOT NULL AS flag")
-    return { problem: undefined, pending, edited: hasTables ? await editedMigrations(owner) : [], mayMigrate }
+    const newer = await newerMigrations(owner)
+    return { problem: undefined, pending, newer, edited: hasTables ? await editedMigrations(owner) : [], mayMigrate }
   } catch (error) {
-    return { problem: toError(error).message, pending: [], edited: [], mayMigrate }
+    return { problem: toError(error).message, pending: [], newer: [], edited: [], mayMigrate }
   }
 }
 

@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { clockWarningMs } from '../../database/clock-check.ts'
+import { listenerName } from '../../database/wake-ups.ts'
 import type { ClockFacts } from '../verdicts/clock.ts'
 import type { ConnectionsFacts } from '../verdicts/connections.ts'
 import type { DurabilityFacts, ServerFacts, UpkeepFacts } from '../verdicts/server.ts'
@@ -53,7 +54,7 @@ export async function gatherConnections(client: pg.Client, needed: number): Prom
       (SELECT datconnlimit FROM pg_database WHERE datname = current_database()) AS "databaseLimit",
       (SELECT sum(numbackends)::int FROM pg_stat_database) AS used,
       (SELECT count(*)::int FROM pg_stat_activity
-        WHERE application_name = 'berth wake-ups' AND datname = current_database()) AS gateways`,
+        WHERE application_name = '${listenerName}' AND datname = current_database()) AS gateways`,
   )
   return { ...row, needed }
 }

@@ -6,12 +6,14 @@ export type SchemaFacts = {
   /** Why the recorded migrations do not fit this version; undefined if they do. */
   problem: string | undefined
   pending: readonly string[]
+  /** Migrations of a newer version, beside which this one may run. */
+  newer: readonly string[]
   edited: readonly string[]
   /** Whether the role of the owner's URL may migrate. */
   mayMigrate: boolean
 }
 
-export function checkSchema({ problem, pending, edited, mayMigrate }: SchemaFacts): Check[] {
+export function checkSchema({ problem, pending, newer, edited, mayMigrate }: SchemaFacts): Check[] {
   const name = 'migrations'
   if (problem !== undefined) return [failAs(name, problem, 'Run "database migrate" with DATABASE_OWNER_URL.')]
   const edits = edited.map(migration =>
@@ -21,6 +23,15 @@ export function checkSchema({ problem, pending, edited, mayMigrate }: SchemaFact
       'Install the files of prisma/migrations again as they were released.',
     ),
   )
+  if (newer.length > 0)
+    return [
+      warn(
+        name,
+        'A newer version of Berth has migrated the database, and this one may still run beside it.',
+        'Upgrade Berth here before the next version comes.',
+      ),
+      ...edits,
+    ]
   if (pending.length === 0) return [ok(name, 'The tables are those of this version.'), ...edits]
   const found = `The database lacks ${pending.length} ${pending.length === 1 ? 'migration' : 'migrations'} of this version, from ${pending[0]} on.`
   return [

@@ -48,7 +48,7 @@ const connections = {
 const pooler = {
   ...{ setting: 'DATABASE_URL', isPooled: true, sharesSessions: false, refusal: undefined, hasDirectUrl: false },
 }
-const schema = { problem: undefined, pending: [], edited: [], mayMigrate: true }
+const schema = { problem: undefined, pending: [], newer: [], edited: [], mayMigrate: true }
 const roles = { role: 'berth_app', ownsTables: false, problem: undefined, unreadable: [] }
 const secret = {
   ...{ source: 'setting' as const, file: '/data/secret', secret: '0123456789abcdef', mustBeSet: true },
@@ -321,6 +321,13 @@ const bad: Bad[] = [
     'fail',
     'A newer version of Berth migrated the database: it has 7.',
     'Upgrade Berth here.',
+  ],
+  [
+    'a newer schema beside which this version may run',
+    checkSchema({ ...schema, newer: ['9_z'] }),
+    'warn',
+    'A newer version of Berth has migrated the database',
+    'Upgrade Berth here',
   ],
   [
     'missing migrations that a start applies',
