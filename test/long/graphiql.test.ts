@@ -98,6 +98,8 @@ describe('GraphiQL in a browser', () => {
     await page.click('.graphiql-editor-tool .view-lines:visible')
     await page.keyboard.press('Control+A')
     await page.keyboard.type('{ "offer": "off_1')
+    // GraphiQL keeps what is typed after a moment.
+    await page.waitForTimeout(800)
     await open('Find')
     await run()
     await open('Quote')
