@@ -38,7 +38,7 @@ export function startRenters(send: Send, keys: readonly string[]) {
       await ask(key, 'search', '/api/v0/bundles/', { limit: 1 }, /^200 \{"offers":\[\{/)
       const [, id] = await graphql('rent', rent, /^200 .*"RentBestOfferSuccess","instance":\{"id":"(ins_\d+)"/)
       if (id === undefined) continue
-      await graphql('look', look, /^200 \{"data":\{"instance":\{"status":"[A-Z]+"\}\}\}$/, id)
+      await graphql('look', look, /^200 \{"data":\{"instance":\{"status":"[A-Z]+"\}\}/, id)
       await graphql('destroy', destroy, /^200 .*"DestroyInstanceSuccess","instance":\{"status":"DESTROYED"/, id)
       report.rentals += 1
     }

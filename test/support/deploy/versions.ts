@@ -1,7 +1,7 @@
 // Whole versions of Berth, each in a folder of its own.
 
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -32,8 +32,9 @@ export async function makeLaterVersion(name: string, migrations: readonly Migrat
 export async function makeVersionBefore(): Promise<Version | undefined> {
   const commit = (await newestRelease()) ?? (await beforeNewestMigration())
   if (commit === undefined) return undefined
-  const samePackages = await git('diff', '--quiet', commit, '--', 'package-lock.json')
-  if (samePackages === undefined) return undefined
+  const { dependencies } = JSON.parse((await git('show', `${commit}:package.json`)) ?? '{}')
+  const ours = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).dependencies
+  if (Object.entries(dependencies ?? { none: '' }).some(([name, version]) => ours[name] !== version)) return undefined
   const folder = await makeFolder()
   const archive = join(folder, 'archive.tar')
   await run('git', ['archive', '--output', archive, commit, 'src', 'prisma', 'package.json'], { cwd: root })
