@@ -27,7 +27,7 @@ import { listMachines } from '../../support/factories.ts'
 import { createClient } from '../../support/failover/client.ts'
 import { expectConverged, expectInvariants } from '../../support/instances/rental-invariants.ts'
 import { createRenters, type Renter } from '../../support/instances/renters.ts'
-import { runBerth } from '../../support/processes/programs.ts'
+import { runBerth, spawnProgram } from '../../support/processes/programs.ts'
 import { findPgbouncer, type Pgbouncer, startPgbouncer } from '../../support/proxies/pgbouncer.ts'
 import { createSeededRandom } from '../../support/seeded-random.ts'
 import { subscribeSse } from '../../support/streams.ts'
@@ -196,6 +196,23 @@ describe.skipIf(!program)('behind a pooler of transactions', () => {
       await expect(opened.pool.query('SELECT pg_sleep(10)')).rejects.toThrow('statement timeout')
       expect((await opened.pool.query('SHOW jit')).rows).toEqual([{ jit: 'off' }])
       await opened.close()
+    })
+
+    it('have no fault that the doctor finds, unless the direct URL is missing', async () => {
+      const examine = async (settings: Record<string, string>) => {
+        const doctor = spawnProgram('src/cli.ts', ['doctor'], settings)
+        await doctor.exit
+        const checks = doctor.output().trim().split('\n')
+        return checks.map(line => JSON.parse(line) as { name: string; state: string; advice: string | null })
+      }
+      const metrics = { DATABASE_METRICS_URL: urlAs('metrics', database.url), PORT: '0' }
+      const { DATABASE_DIRECT_URL: _, ...others } = env()
+      const found = await examine({ ...env(), ...metrics })
+      expect(found.length).toBeGreaterThan(10)
+      expect(found.filter(({ state }) => state === 'fail')).toEqual([])
+      expect((await examine({ ...others, ...metrics })).filter(({ state }) => state === 'fail')).toMatchObject([
+        { name: 'pooler', advice: expect.stringContaining('Set DATABASE_DIRECT_URL to PostgreSQL itself') },
+      ])
     })
 
     it('let commands work, those that hold a lock as well', async () => {
