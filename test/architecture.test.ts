@@ -43,7 +43,7 @@ const layers: Record<string, Layer> = {
   database: {
     imports: ['turns', 'traces'],
     packages: ['@prisma/adapter-pg', 'pg', 'pg-copy-streams', 'pino'],
-    folders: ['backup', 'embedded', 'history', 'pooler', 'replica', 'roles', 'selection'],
+    folders: ['backup', 'embedded', 'history', 'pooler', 'replica', 'roles', 'sealing', 'selection'],
     reason: 'The database layer has no rules and no use cases: move this into a service.',
   },
   services: {
@@ -196,8 +196,10 @@ const testFolders: Record<string, string[]> = {
     'database/backup',
     'database/embedded',
     'database/history',
+    'database/pooler',
     'database/replica',
     'database/roles',
+    'database/sealing',
     'database/statements',
     'faces',
     'graphql',

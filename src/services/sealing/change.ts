@@ -1,7 +1,7 @@
 // Changes the secret of a database. The caller must hold the migration lock: no gateway starts meanwhile.
 
 import { randomBytes } from 'node:crypto'
-import { resealDatabase } from '../../database/reseal.ts'
+import { resealDatabase } from '../../database/sealing/reseal.ts'
 import type { DataDeps } from '../deps.ts'
 import { createSecrets } from '../secrets.ts'
 import {

@@ -3,15 +3,15 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Database, openDatabase } from '../../../src/database/client.ts'
-import { Prisma } from '../../../src/database/generated/client.ts'
-import { isPooled } from '../../../src/database/pooler/detect.ts'
-import { createServerGuard } from '../../../src/database/pooler/guard.ts'
-import { int4, text } from '../../../src/database/row-types.ts'
-import { snapshot, transaction } from '../../../src/database/transaction.ts'
-import { createDatabase, type TestDatabase } from '../../support/database/database.ts'
-import { urlAs } from '../../support/database/roles.ts'
-import { withSession } from '../../support/database/sessions.ts'
+import { type Database, openDatabase } from '../../../../src/database/client.ts'
+import { Prisma } from '../../../../src/database/generated/client.ts'
+import { isPooled } from '../../../../src/database/pooler/detect.ts'
+import { createServerGuard } from '../../../../src/database/pooler/guard.ts'
+import { int4, text } from '../../../../src/database/row-types.ts'
+import { snapshot, transaction } from '../../../../src/database/transaction.ts'
+import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
+import { urlAs } from '../../../support/database/roles.ts'
+import { withSession } from '../../../support/database/sessions.ts'
 
 const { sql } = Prisma
 

@@ -2,8 +2,8 @@
 // was. Afterwards constraints refuse values of any other key, whatever gateway is still alive.
 
 import pg from 'pg'
-import { errorCodesOf, toError } from './failure-codes.ts'
-import { listenerName } from './wake-ups.ts'
+import { errorCodesOf, toError } from '../failure-codes.ts'
+import { listenerName } from '../wake-ups.ts'
 
 type Resealing = {
   /** The columns of sealed values, by their tables. */

@@ -1,19 +1,19 @@
 // `secret change` seals everything anew, and leaves nothing that the old secret opens.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Database, openDatabase } from '../../../src/database/client.ts'
-import { loadContainerSpecs } from '../../../src/services/reconciliation/container-spec.ts'
-import { type ChangedSecret, changeSecret } from '../../../src/services/sealing/change.ts'
-import { createSecretCheck, sealedColumns } from '../../../src/services/sealing/check.ts'
-import { createSecrets } from '../../../src/services/secrets.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { dumpDatabase } from '../../support/database/dump.ts'
-import { urlAs } from '../../support/database/roles.ts'
-import { columnsOpenTo, openEverything, type SealedData, sealEverything } from '../../support/database/sealed.ts'
-import { waitForLockWaiters, withSession } from '../../support/database/sessions.ts'
-import { rentalsOf } from '../../support/instances/rentals.ts'
-import { openReceiver, type Receiver, signersOf } from '../../support/webhooks/receiver.ts'
-import { webhooksOf } from '../../support/webhooks/webhooks.ts'
+import { type Database, openDatabase } from '../../../../src/database/client.ts'
+import { loadContainerSpecs } from '../../../../src/services/reconciliation/container-spec.ts'
+import { type ChangedSecret, changeSecret } from '../../../../src/services/sealing/change.ts'
+import { createSecretCheck, sealedColumns } from '../../../../src/services/sealing/check.ts'
+import { createSecrets } from '../../../../src/services/secrets.ts'
+import { startApp, type TestApp } from '../../../support/app.ts'
+import { dumpDatabase } from '../../../support/database/dump.ts'
+import { urlAs } from '../../../support/database/roles.ts'
+import { columnsOpenTo, openEverything, type SealedData, sealEverything } from '../../../support/database/sealed.ts'
+import { waitForLockWaiters, withSession } from '../../../support/database/sessions.ts'
+import { rentalsOf } from '../../../support/instances/rentals.ts'
+import { openReceiver, type Receiver, signersOf } from '../../../support/webhooks/receiver.ts'
+import { webhooksOf } from '../../../support/webhooks/webhooks.ts'
 
 const [oldSecret, newSecret, lastSecret] = ['a secret of tests', 'a new secret of tests', 'the last secret of tests']
 const allColumns = sealedColumns.map(names => names.join('.'))
