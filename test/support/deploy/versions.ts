@@ -1,7 +1,7 @@
 // Whole versions of Berth, each in a folder of its own.
 
 import { execFile } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -50,6 +50,8 @@ export async function removeVersions(versions: readonly (Version | undefined)[])
 
 async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-version-'))
+  // Also for the user that gateways become if root starts them.
+  await chmod(folder, 0o755)
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'))
   return folder
 }
