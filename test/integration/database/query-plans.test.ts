@@ -88,6 +88,7 @@ async function readPages(app: TestApp, key: string): Promise<void> {
     'volumes(first: 50) { nodes { id } }',
     'offers(first: 50, filter: { verified: true, numGpus: { gte: 2 } }) { nodes { id machine { id } } }',
     'offers(first: 50, orderBy: [{ field: SCORE, direction: DESC }]) { nodes { id } }',
+    'offers(first: 1) { facets(by: [CITY, DATACENTER]) { values { value } } }',
     'volumeOffers(first: 50) { nodes { id } }',
   ]
   // A text that repeats gets a name, and with it a plan for any values.
