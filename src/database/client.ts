@@ -37,7 +37,7 @@ export type DatabaseOptions = {
   /** How long work waits for a connection. */
   connectionTimeoutMs?: number
   onIdleError: (error: Error) => void
-  /** The check that another pool of this gateway uses, too: what one has seen, the other knows. */
+  /** Another pool of this gateway uses it, too: what one has seen, the other knows. */
   checkEpoch?: EpochCheck
   /** Called when a connection finds the database on another line of history and has raised the cursors' epoch. */
   onNewEpoch?: (line: NewLine) => void
@@ -71,12 +71,12 @@ export function openDatabase({
   clock = createClock(now, onClockStep),
 }: DatabaseOptions): Database {
   const check = async (client: pg.ClientBase) => {
-    const line = await checkEpoch(client)
+    const line = await checkEpoch.check(client)
     if (line) onNewEpoch?.(line)
     await refuseTooOld(client)
   }
   // JIT compilation of a search takes longer than the search.
-  const ofConnections = { ...timeouts, options: '-c jit=off', onConnect: check }
+  const ofConnections = { ...timeouts, options: '-c jit=off', onConnect: check, isOutdated: checkEpoch.isOutdated }
   const pool = new ConnectionPool({
     connectionString: url,
     max: poolSize,

@@ -13,6 +13,9 @@ const loans = new AsyncLocalStorage<Loan>()
 
 type Connected = Parameters<pg.Pool['connect']>[0]
 
+/** A connection is closed, and not given to anybody, if it is outdated when its turn comes. */
+type PoolOptions = pg.PoolConfig & { guard?: ServerGuard | undefined; isOutdated?: (client: pg.ClientBase) => boolean }
+
 /** The connections of the gateway. Prisma opens its transactions through `connect` without a callback. */
 export class ConnectionPool extends pg.Pool {
   /** The pool itself never queues, since it has as many connections as there are places. */
@@ -20,9 +23,12 @@ export class ConnectionPool extends pg.Pool {
   /** Set if the connections lead through a pooler. */
   readonly #guard: ServerGuard | undefined
 
-  constructor({ guard, ...config }: pg.PoolConfig & { guard?: ServerGuard | undefined }) {
+  readonly #isOutdated: (client: pg.ClientBase) => boolean
+
+  constructor({ guard, isOutdated = () => false, ...config }: PoolOptions) {
     super(config)
     this.#guard = guard
+    this.#isOutdated = isOutdated
   }
 
   /** How many wait for a connection. The pool's own queue is empty. */
@@ -55,7 +61,7 @@ export class ConnectionPool extends pg.Pool {
     const callback = keepTrace(connected)
     this.#places.ask(place => {
       if ('refusal' in place) return callback(place.refusal, undefined, () => {})
-      super.connect((error, client, release) => {
+      this.#connectAnew((error, client, release) => {
         if (!client) {
           place.giveBack()
           return callback(error, undefined, release)
@@ -66,6 +72,14 @@ export class ConnectionPool extends pg.Pool {
         }
         callback(undefined, this.#guard ? guarded(client, this.#guard) : client, client.release)
       })
+    })
+  }
+
+  #connectAnew(callback: Connected): void {
+    super.connect((error, client, release) => {
+      if (!client || !this.#isOutdated(client)) return callback(error, client, release)
+      release(true)
+      this.#connectAnew(callback)
     })
   }
 

@@ -20,8 +20,13 @@ export async function updateEpoch(url: string): Promise<NewLine | undefined> {
   }
 }
 
-/** Checks a new connection of a running gateway. Returns what is new if it raised the epoch. */
-export type EpochCheck = (client: pg.ClientBase) => Promise<NewLine | undefined>
+/** Checks the connections of a running gateway. */
+export type EpochCheck = {
+  /** Checks a new connection. Returns what is new if it raised the epoch. */
+  check(client: pg.ClientBase): Promise<NewLine | undefined>
+  /** Whether another connection has found a newer epoch since this one was checked: it may lead to a primary that was replaced. */
+  isOutdated(client: pg.ClientBase): boolean
+}
 
 /**
  * The check refuses a standby, and raises the epoch if the line of history has changed. It remembers the line, so it knows
@@ -30,7 +35,9 @@ export type EpochCheck = (client: pg.ClientBase) => Promise<NewLine | undefined>
  */
 export function createEpochCheck(): EpochCheck {
   let last: SeenLine | undefined
-  return async client => {
+  const seen = new WeakMap<pg.ClientBase, SeenLine>()
+
+  async function check(client: pg.ClientBase): Promise<NewLine | undefined> {
     const { name, standby } = await readHistoryLine(client)
     if (standby) throw standbyError()
     const known = await readOutbox(client)
@@ -50,7 +57,16 @@ export function createEpochCheck(): EpochCheck {
         epoch,
       ])
     last = newerOf(last, { name, epoch })
+    seen.set(client, { name, epoch })
     return raised
+  }
+
+  return {
+    check,
+    isOutdated(client) {
+      const line = seen.get(client)
+      return line !== undefined && newerOf(last, line) !== line
+    },
   }
 }
 

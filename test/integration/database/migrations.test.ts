@@ -219,7 +219,7 @@ describe('a gateway that starts', () => {
     const client = new pg.Client({ connectionString: older.url })
     await client.connect()
     await client.query("DROP FUNCTION move_foreign_events; DROP TABLE failovers; UPDATE outbox SET cluster = '1/1/1'")
-    await expect(createEpochCheck()(client)).resolves.toBeUndefined()
+    await expect(createEpochCheck().check(client)).resolves.toBeUndefined()
     await client.end()
     await older.drop()
   })

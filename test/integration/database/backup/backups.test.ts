@@ -88,7 +88,7 @@ describe('a restore', () => {
 
   it('is no fail-over to a gateway that was cut off meanwhile', async () => {
     await withSession(empty.url, async session => {
-      const check = createEpochCheck()
+      const { check } = createEpochCheck()
       await check(session)
       await session.query('UPDATE outbox SET epoch = epoch + 1; UPDATE failovers SET epoch = epoch + 1')
       await check(session)

@@ -12,7 +12,7 @@ it('begins a new line however long all instances take, unlike other statements',
   const client = new pg.Client({ connectionString: urlAs('app', app.database.url), query_timeout: 500 })
   const other = new pg.Client({ connectionString: app.database.url })
   await Promise.all([client.connect(), other.connect()])
-  const check = createEpochCheck()
+  const { check } = createEpochCheck()
   expect(await check(client)).toBeUndefined()
   await app.sql(`UPDATE outbox SET cluster = regexp_replace(cluster, '/\\d+/', '/99/')`)
   await other.query('BEGIN')
