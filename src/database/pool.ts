@@ -57,7 +57,7 @@ export class ConnectionPool extends pg.Pool {
   }
 
   #connectInTurn(connected: Connected): void {
-    // Called by whoever gives the place back, or by the connection.
+    // The request that gives the place back calls it, or the connection does.
     const callback = keepTrace(connected)
     this.#places.ask(place => {
       if ('refusal' in place) return callback(place.refusal, undefined, () => {})

@@ -33,7 +33,7 @@ async function* rowsOf(client: pg.ClientBase, tables: Table[], counts: { rows: n
   for (const table of tables) {
     const columns = table.columns.map(column => pg.escapeIdentifier(column))
     const rows = client.query(copyTo(`COPY (SELECT ${columns.join(', ')} FROM ${nameOf(table)}) TO STDOUT`))
-    // Whoever reads the stream gets its error. If the reader is gone, the error would end the process.
+    // The reader of the stream gets its error. Without a reader, the error would end the process.
     rows.on('error', () => {})
     yield* framesOf(rows)
     counts.rows += rows.rowCount

@@ -29,7 +29,7 @@ export function checkPort({ setting, host, port, holder }: PortFacts): Check {
   }
 }
 
-/** An address that renters or hosts are told; `problem`: why it cannot be reached from this computer. */
+/** An address that Berth gives to renters or hosts. `problem` says why this computer cannot reach it. */
 export type AddressFacts = { setting: string; address: string; problem: string | undefined }
 
 export function checkAddress({ setting, address, problem }: AddressFacts): Check {
