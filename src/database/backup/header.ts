@@ -3,6 +3,7 @@
 import pg from 'pg'
 import { newerMigrations, pendingMigrations } from '../migrations.ts'
 import { appTables } from '../roles/privileges.ts'
+import { readSealConstraints, type SealConstraint } from '../sealing/constraints.ts'
 
 export const format = 'berth backup'
 export const formatVersion = 1
@@ -27,6 +28,8 @@ export type Header = {
   tables: Table[]
   partitions: Partition[]
   sequences: Sequence[]
+  /** The first backups do not have it. */
+  sealed?: SealConstraint[]
 }
 
 /** The tables of Berth. Not those of another program in the same schema. None in an empty database. */
@@ -56,6 +59,7 @@ export async function describeContents(client: pg.ClientBase, tables: Table[]): 
     secretCheck: checks[0]?.sealed.toString('base64') ?? null,
     partitions: (await client.query<Partition>(partitionsSql)).rows,
     sequences: await readSequences(client),
+    sealed: await readSealConstraints(client),
   }
 }
 

@@ -3,6 +3,7 @@
 import { pipeline } from 'node:stream/promises'
 import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
+import { addSealConstraint } from '../sealing/constraints.ts'
 import type { BackupFile } from './file.ts'
 import { createFrameReader } from './frames.ts'
 import { type Partition, partitionsSql, type Table } from './header.ts'
@@ -12,7 +13,7 @@ import { type Partition, partitionsSql, type Table } from './header.ts'
  * are checked at the end, for all rows at once, so the order of the tables does not matter.
  */
 export async function loadTables(client: pg.ClientBase, backup: BackupFile): Promise<number> {
-  const { tables, partitions, sequences } = backup.header
+  const { tables, partitions, sequences, sealed = [] } = backup.header
   await arrangePartitions(client, partitions)
   const keys = await dropForeignKeys(client)
   const names = tables.map(nameOf)
@@ -30,6 +31,7 @@ export async function loadTables(client: pg.ClientBase, backup: BackupFile): Pro
   for (const name of names) await client.query(`ALTER TABLE ${name} ENABLE TRIGGER USER`)
   for (const { table, name, definition } of keys)
     await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${pg.escapeIdentifier(name)} ${definition}`)
+  for (const constraint of sealed) await addSealConstraint(client, constraint)
   for (const { name, lastValue } of sequences)
     if (lastValue !== '0') await client.query('SELECT setval($1::regclass, $2)', [nameOf({ name }), lastValue])
   return rows

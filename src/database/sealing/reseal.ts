@@ -1,9 +1,10 @@
 // Replaces all sealed values of a database, in one transaction as the owner of its tables: a crash leaves everything as it
-// was. Afterwards constraints refuse values of any other key, whatever gateway is still alive.
+// was. Afterwards constraints refuse values of any other key.
 
 import pg from 'pg'
 import { errorCodesOf, toError } from '../failure-codes.ts'
 import { listenerName } from '../wake-ups.ts'
+import { addSealConstraint, dropSealConstraint } from './constraints.ts'
 
 type Resealing = {
   /** The columns of sealed values, by their tables. */
@@ -65,15 +66,9 @@ async function refuseGateways(client: pg.Client): Promise<void> {
 }
 
 async function resealTable(client: pg.Client, table: string, columns: readonly string[], seal: NewSeal) {
-  const constraint = `${table}_are_sealed_with_one_key`
-  await client.query(`ALTER TABLE ${table} DROP CONSTRAINT IF EXISTS ${constraint}`)
+  await dropSealConstraint(client, table)
   const count = await replaceValues(client, table, columns, seal.reseal)
-  const keyId = `'\\x${seal.keyId.toString('hex')}'`
-  // An empty value is that of a request that still runs, or of a webhook that was deleted.
-  const rules = columns.map(
-    column => `(length(${column}) = 0 OR substring(${column} FROM 1 FOR ${seal.keyId.length}) = ${keyId})`,
-  )
-  await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${constraint} CHECK (${rules.join(' AND ')})`)
+  await addSealConstraint(client, { table, columns, keyId: seal.keyId.toString('hex') })
   return count
 }
 

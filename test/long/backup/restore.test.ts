@@ -58,3 +58,11 @@ it('migrates a backup of an older version', async () => {
   })
   await older.drop()
 })
+
+it('takes a backup that does not say with which secret its tables are sealed', async () => {
+  await restore(empty, await withHeader({ sealed: undefined }), { replace: true })
+  const { objects } = await readRestored(app.database.url)
+  const others = objects.filter(text => !text.includes('are_sealed_with_one_key'))
+  expect(others.length).toBeLessThan(objects.length)
+  expect((await readRestored(empty.url)).objects).toEqual(others)
+})

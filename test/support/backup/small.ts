@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import { openBackupFile } from '../../../src/database/backup/file.ts'
 import { restoreBackup } from '../../../src/database/backup/restore.ts'
 import { writeBackup } from '../../../src/database/backup/write.ts'
-import { startApp } from '../app.ts'
+import { openDatabase } from '../../../src/database/client.ts'
+import { changeSecret } from '../../../src/services/sealing/change.ts'
+import { startApp, type TestApp } from '../app.ts'
 import { createDatabase, type TestDatabase } from '../database/database.ts'
 import { urlAs } from '../database/roles.ts'
 import { rentalsOf, someCredit } from '../instances/rentals.ts'
@@ -25,6 +27,7 @@ export async function takeSmallBackup() {
   await app.newKey(null, someCredit)
   await app.sql('SELECT begin_event_partition()')
   await app.sql('SELECT drop_event_partition()')
+  await changeSecretOf(app)
   // The role of gateways can take a backup, while they run.
   const taken = await writeBackup(urlAs('app', app.database.url), file)
   const empty = await createDatabase({ empty: true })
@@ -53,4 +56,11 @@ export async function takeSmallBackup() {
       await rm(folder, { recursive: true })
     },
   }
+}
+
+/** The database then refuses what other secrets seal. */
+async function changeSecretOf({ database: { url }, clock }: TestApp): Promise<void> {
+  const database = openDatabase({ url: urlAs('app', url), poolSize: 1, onIdleError: () => {}, now: clock.now })
+  const secrets = { from: 'a secret of tests', to: 'a new secret of tests', endDerived: false }
+  await changeSecret({ database, ownerUrl: urlAs('owner', url) }, secrets).finally(database.close)
 }
