@@ -1,5 +1,4 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import type { ProvidedContext } from 'vitest'
@@ -9,6 +8,7 @@ import { withDatabase } from '../../src/database/embedded/server.ts'
 import { migrate } from '../../src/database/migrations.ts'
 import { superuserUrl } from './database/embedded-admin.ts'
 import { createRoles, dropRoles, makeLogins, type TestLogins, withLogin } from './database/logins.ts'
+import { findParentFolder } from './database/parent-folder.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -50,6 +50,9 @@ export async function startDatabases(workers: number): Promise<Databases & { sto
   }
 }
 
+/** The data does not outlive the run, so it need not reach the disk, and need not be complete after a crash. */
+const settings = ['fsync = off', 'full_page_writes = off', "max_wal_size = '256MB'"]
+
 type Server = { url: string; stop: () => Promise<void> }
 
 async function createTemplateDatabase(
@@ -81,7 +84,7 @@ function externalServer(url: string): Server {
 }
 
 async function startServer(): Promise<Server> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'berth-test-'))
+  const dataDir = await mkdtemp(join(await findParentFolder(), 'berth-test-'))
   // Under root, PostgreSQL runs as another user, who must be able to enter the folder.
   await chmod(dataDir, 0o711)
   const onLost = (error: Error) => {
@@ -91,8 +94,7 @@ async function startServer(): Promise<Server> {
   const url = await superuserUrl(dataDir, urls)
   const client = new pg.Client({ connectionString: url })
   await client.connect()
-  // The data does not outlive the run, so it need not reach the disk.
-  await client.query('ALTER SYSTEM SET fsync = off')
+  for (const setting of settings) await client.query(`ALTER SYSTEM SET ${setting}`)
   await client.query('SELECT pg_reload_conf()')
   await client.end()
   return {

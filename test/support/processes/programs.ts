@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'vitest'
+import { findParentFolder } from '../database/parent-folder.ts'
 import { urlAs } from '../database/roles.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -103,7 +103,7 @@ export async function runBerth(env: Record<string, string>, ...args: string[]) {
 
 /** Makes a folder that the database's user can enter even when tests run as root. */
 export async function makeDataDir(): Promise<{ dataDir: string; remove: () => Promise<void> }> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'berth-e2e-'))
+  const dataDir = await mkdtemp(join(await findParentFolder(), 'berth-e2e-'))
   await chmod(dataDir, 0o711)
   // Processes of a server that was killed may still write for a moment.
   return { dataDir, remove: () => rm(dataDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }) }
