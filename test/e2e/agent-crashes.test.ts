@@ -2,9 +2,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { expectMachinesMatchDesired } from '../../../support/crashes/invariants.ts'
-import { type AgentFleet, loseGateway, openAgentFleet } from '../../../support/machines/agent-fleet.ts'
-import type { GatewayProcess } from '../../../support/processes/programs.ts'
+import { expectMachinesMatchDesired } from '../support/crashes/invariants.ts'
+import { type AgentFleet, loseGateway, openAgentFleet } from '../support/machines/agent-fleet.ts'
+import type { GatewayProcess } from '../support/processes/programs.ts'
 
 const rentals = 10
 const hosts = 50
