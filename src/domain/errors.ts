@@ -167,6 +167,12 @@ export function renameIssuePaths<E>(error: E, names: Record<string, string>): E 
   return isRenamed ? invalidInput(renamed) : error
 }
 
+/** The issues of a face, and those of the parts in which the face has found none. */
+export function joinIssues(parseIssues: readonly Issue[] = [], issues: readonly Issue[]): Issue[] {
+  const others = issues.filter(({ path }) => parseIssues.every(issue => issue.path !== path))
+  return [...parseIssues, ...others]
+}
+
 /** An error lists at most this many issues, and says how many more there are. */
 const maxIssues = 50
 

@@ -1,6 +1,6 @@
 // What mutations share.
 
-import { type Issue, invalidInput } from '../domain/errors.ts'
+import type { Issue } from '../domain/errors.ts'
 import { blankProblem } from '../domain/texts.ts'
 
 /** Field options of `idempotencyKey`, for every input that creates something. */
@@ -20,11 +20,6 @@ export function blankNameIssues(names: Record<string, string | null | undefined>
     const message = name == null ? undefined : blankProblem(name)
     return message ? [{ path, message }] : []
   })
-}
-
-export function refuseBlankNames(names: Record<string, string | null | undefined>): void {
-  const issues = blankNameIssues(names)
-  if (issues.length > 0) throw invalidInput(issues)
 }
 
 /** Refuses empty texts in changes, since null removes a text. */

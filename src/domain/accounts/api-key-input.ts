@@ -1,4 +1,4 @@
-import { invalidInput } from '../errors.ts'
+import { type Issue, invalidInput, joinIssues } from '../errors.ts'
 import { textProblem } from '../texts.ts'
 import { maxApiKeyNameLength } from './api-keys.ts'
 import { parsePermissions } from './permissions/parse.ts'
@@ -10,13 +10,21 @@ export type ApiKeyInput = {
   /** Full access must be explicit: a caller who forgot the permissions does not mean it. */
   fullAccess?: boolean | null | undefined
   expiresAt?: Date | null | undefined
+  /** Problems that the face has found. */
+  parseIssues?: Issue[] | undefined
 }
 
 /** Applies the defaults, or throws every issue at once. Does not compare `expiresAt` with the clock. */
-export function parseApiKeyInput({ name, permissions: rawPermissions, fullAccess, expiresAt }: ApiKeyInput) {
+export function parseApiKeyInput({
+  name,
+  permissions: rawPermissions,
+  fullAccess,
+  expiresAt,
+  parseIssues,
+}: ApiKeyInput) {
   const { permissions, issues } = parseAccess(rawPermissions, fullAccess === true)
   const problem = textProblem(name ?? '', maxApiKeyNameLength)
-  const all = [...(problem ? [{ path: 'name', message: problem }] : []), ...issues]
+  const all = joinIssues(parseIssues, [...(problem ? [{ path: 'name', message: problem }] : []), ...issues])
   if (all.length > 0) throw invalidInput(all)
   return { name: name ?? '', permissions, expiresAt: expiresAt ?? null }
 }
@@ -28,13 +36,15 @@ export type ApiKeyChange = {
   permissions?: object | undefined
   /** Null: the key never expires. */
   expiresAt?: Date | null | undefined
+  /** Problems that the face has found. */
+  parseIssues?: Issue[] | undefined
 }
 
 /** The given parts alone, or throws every issue at once. Does not compare `expiresAt` with the clock. */
-export function parseApiKeyChange({ name, permissions: rawPermissions, expiresAt }: ApiKeyChange) {
+export function parseApiKeyChange({ name, permissions: rawPermissions, expiresAt, parseIssues }: ApiKeyChange) {
   const { permissions, issues } = parsePermissions(rawPermissions)
   const problem = textProblem(name ?? '', maxApiKeyNameLength)
-  const all = [...(problem ? [{ path: 'name', message: problem }] : []), ...issues]
+  const all = joinIssues(parseIssues, [...(problem ? [{ path: 'name', message: problem }] : []), ...issues])
   if (all.length > 0) throw invalidInput(all)
   return {
     ...(name !== undefined && { name }),

@@ -1,6 +1,6 @@
 // Spend limits: an amount per UTC day or month, or a rate per hour at any instant.
 
-import { DomainError, invalidInput } from '../errors.ts'
+import { DomainError, type Issue, invalidInput } from '../errors.ts'
 import { mention, withIds } from '../messages.ts'
 import { printUsd } from '../money.ts'
 import { type Balance, creditStatusOf, type MeterEnd } from './balance.ts'
@@ -8,10 +8,15 @@ import { type SpendLimit, type SpendLimitWithUsage, type SpendWindow, spendLimit
 
 export const maxLimitNanos = 999_999_999_000_000_000n
 
-export function checkLimitAmount(amountNanos: bigint): void {
-  if (amountNanos >= 0n && amountNanos <= maxLimitNanos) return
+export function limitAmountIssues(amountNanos: bigint): Issue[] {
+  if (amountNanos >= 0n && amountNanos <= maxLimitNanos) return []
   const message = `must be from 0 to ${printUsd(maxLimitNanos)}, not ${printUsd(amountNanos)}.`
-  throw invalidInput([{ path: 'amount', message }])
+  return [{ path: 'amount', message }]
+}
+
+export function checkLimitAmount(amountNanos: bigint): void {
+  const issues = limitAmountIssues(amountNanos)
+  if (issues.length > 0) throw invalidInput(issues)
 }
 
 /** The UTC day or month that contains an instant. `until` is the start of the next day or month. */

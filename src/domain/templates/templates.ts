@@ -1,4 +1,4 @@
-import { DomainError, type Issue, invalidInput, notFound } from '../errors.ts'
+import { DomainError, type Issue, invalidInput, joinIssues, notFound } from '../errors.ts'
 import {
   dedupeEnvironment,
   type EnvVar,
@@ -99,7 +99,7 @@ export function checkTemplate({ name, public: isPublic, launch: given, volumeHin
   const { launch, issues: found } = checkLaunch(input)
   const { env: inputEnv, ports, volumes } = dedupeEnvironment(input.environment ?? emptyEnvironment())
   const nameProblem = name === '' ? 'must be given.' : textProblem(name, maxTemplateName)
-  const issues: Issue[] = [
+  const issues = joinIssues(given.parseIssues, [
     ...(nameProblem ? [{ path: 'name', message: nameProblem }] : []),
     ...(input.image ? found : [imageMissing, ...found.filter(({ path }) => path !== 'image')]),
     ...(volumes.length > 0
@@ -108,7 +108,7 @@ export function checkTemplate({ name, public: isPublic, launch: given, volumeHin
     ...(volumeHint ? volumeHintIssues(volumeHint) : []),
     ...aboutIssues(about),
     ...(isPublic ? secretIssues(inputEnv, nonEmptyRegistry(input.registry)) : []),
-  ]
+  ])
   if (issues.length > 0 || !launch) throw invalidInput(issues)
 
   const { image, lab, directory, args, hostname, onStart, registry } = launch

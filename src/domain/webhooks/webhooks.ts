@@ -4,7 +4,7 @@ import { forbidden } from '../accounts/permissions/forbidden.ts'
 import { missingPermissions } from '../accounts/permissions/missing.ts'
 import { operationCategories } from '../accounts/permissions/permissions.ts'
 import type { Actor } from '../actor.ts'
-import { invalidInput } from '../errors.ts'
+import { type Issue, invalidInput, joinIssues } from '../errors.ts'
 import { type Event, type EventKind, eventReadOperations, isEventKind } from '../events/events.ts'
 import { blankProblem, textProblem } from '../texts.ts'
 
@@ -90,8 +90,10 @@ function jitter(deliveryId: bigint, attempts: number): number {
 }
 
 export type WebhookInput = { url: string; kinds: readonly EventKind[]; name?: string | null | undefined }
-/** An absent part stays as it is. */
-export type WebhookChange = { [Part in keyof WebhookInput]?: WebhookInput[Part] | undefined }
+/** An absent part stays as it is. `parseIssues` are problems that the face has found. */
+export type WebhookChange = { [Part in keyof WebhookInput]?: WebhookInput[Part] | undefined } & {
+  parseIssues?: Issue[]
+}
 
 /** Normalizes the input, or throws every issue at once. */
 export function parseWebhookInput({ url, kinds, name = null }: WebhookInput, allowsHttp: boolean) {
@@ -100,14 +102,17 @@ export function parseWebhookInput({ url, kinds, name = null }: WebhookInput, all
 }
 
 /** Normalizes the given parts and returns only these, or throws every issue at once. */
-export function parseWebhookChange({ url, kinds, name }: WebhookChange, allowsHttp: boolean): Partial<WebhookSettings> {
+export function parseWebhookChange(
+  { url, kinds, name, parseIssues }: WebhookChange,
+  allowsHttp: boolean,
+): Partial<WebhookSettings> {
   const parsed = url === undefined ? undefined : parseWebhookUrl(url, allowsHttp)
   const nameProblem = name == null ? undefined : (blankProblem(name) ?? textProblem(name, maxWebhookNameLength))
-  const issues = [
+  const issues = joinIssues(parseIssues, [
     ...(typeof parsed === 'string' ? [{ path: 'url', message: parsed }] : []),
     ...(kinds?.length === 0 ? [{ path: 'kinds', message: 'must have at least one event kind.' }] : []),
     ...(nameProblem ? [{ path: 'name', message: nameProblem }] : []),
-  ]
+  ])
   if (issues.length > 0 || typeof parsed === 'string') throw invalidInput(issues)
   const all = Object.keys(eventReadOperations) as EventKind[]
   return {

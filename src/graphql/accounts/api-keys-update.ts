@@ -4,7 +4,7 @@ import { builder } from '../builder.ts'
 import type { RefusalCode } from '../errors/codes.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { blankNameIssues, idempotencyKey, refuseBlankNames, refuseNull, replayed } from '../mutations.ts'
+import { blankNameIssues, idempotencyKey, refuseNull, replayed } from '../mutations.ts'
 import { selectionOf } from '../selection.ts'
 import { ApiKey } from './api-keys.ts'
 import { ApiPermissionInput } from './permissions.ts'
@@ -132,10 +132,10 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, context, info) =>
       createResult.answer({}, async () => {
         const { services, actor } = context
-        refuseBlankNames({ name: input.name })
-        const { permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
+        const { issues = [], permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
+        const parseIssues = [...blankNameIssues({ name: input.name }), ...issues]
         const select = selectionOf(context, info, { of: { type: 'CreateApiKeySuccess', name: 'apiKey' } })
-        const creating = services.apiKeys.create(actor, { ...input, permissions }, select)
+        const creating = services.apiKeys.create(actor, { ...input, permissions, parseIssues }, select)
         return await creating.catch((error: unknown) => Promise.reject(withListPaths(error, paths)))
       }),
   }),
@@ -150,12 +150,12 @@ builder.mutationFields(t => ({
       updateResult.answer({}, async () => {
         const { services, actor } = context
         const id = parseId('ApiKey', input.id)
-        const issues = [...blankNameIssues({ name: input.name }), ...refuseNull({ permissions: input.permissions })]
-        if (issues.length > 0) throw invalidInput(issues)
-        const { permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
+        const { issues = [], permissions, paths } = input.permissions ? parsePermissionRows(input.permissions) : {}
+        const nullIssues = refuseNull({ permissions: input.permissions })
+        const parseIssues = [...blankNameIssues({ name: input.name }), ...nullIssues, ...issues]
         const name = input.name === null ? '' : input.name
         const select = selectionOf(context, info, { of: { type: 'UpdateApiKeySuccess', name: 'apiKey' } })
-        const change = { name, permissions, expiresAt: input.expiresAt }
+        const change = { name, permissions, expiresAt: input.expiresAt, parseIssues }
         const updating = services.apiKeys.update(actor, id, change, select)
         return { apiKey: await updating.catch((error: unknown) => Promise.reject(withListPaths(error, paths))) }
       }),
@@ -201,5 +201,8 @@ function withListPaths(error: unknown, paths: Map<string, string> | undefined): 
   if (!(error instanceof DomainError) || error.code !== 'INVALID_INPUT') return error
   const { issues } = error.details
   if (issues.length === 0) return error
-  return invalidInput(issues.map(({ path, message }) => ({ path: paths?.get(path) ?? path, message })))
+  const listed = issues.map(({ path, message }) => ({ path: paths?.get(path) ?? path, message }))
+  // What could not be read is also wrong for the domain.
+  const isFirst = (path: string, index: number) => listed.findIndex(other => other.path === path) === index
+  return invalidInput(listed.filter(({ path }, index) => isFirst(path, index)))
 }

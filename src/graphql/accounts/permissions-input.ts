@@ -1,5 +1,5 @@
 import { type Operation, operationCategories } from '../../domain/accounts/permissions/permissions.ts'
-import { type Issue, invalidInput } from '../../domain/errors.ts'
+import type { Issue } from '../../domain/errors.ts'
 import { idPrefixes } from '../../domain/ids.ts'
 import { tryParseId } from '../ids.ts'
 import { parameterIdType } from './operation-names.ts'
@@ -10,8 +10,8 @@ type ConstraintRow = typeof PermissionConstraintInput.$inferInput
 /** Issues of the list itself, and for each path in the parsed object the matching path in the list. */
 type ParseProgress = { issues: Issue[]; paths: Map<string, string> }
 
-/** Converts the list to the object that REST accepts; the domain then checks both alike. */
-export function parsePermissionRows(rows: PermissionRow[]): { permissions: object; paths: Map<string, string> } {
+/** Converts the list to the object that REST accepts; the domain then checks both alike. `issues` are those of the list. */
+export function parsePermissionRows(rows: PermissionRow[]): { permissions: object } & ParseProgress {
   const progress: ParseProgress = { issues: [], paths: new Map() }
   const api = new Map<string, Map<string, object>>()
   for (const [index, row] of rows.entries()) {
@@ -28,9 +28,8 @@ export function parsePermissionRows(rows: PermissionRow[]): { permissions: objec
       api.set(category, new Map())
     }
   }
-  if (progress.issues.length > 0) throw invalidInput(progress.issues)
   const grants = [...api].map(([category, grant]) => [category, Object.fromEntries(grant)])
-  return { permissions: { api: Object.fromEntries(grants) }, paths: progress.paths }
+  return { permissions: { api: Object.fromEntries(grants) }, ...progress }
 }
 
 function parseConstraintRows(

@@ -1,5 +1,4 @@
 import { maxSshKeyNameLength, maxSshKeys } from '../../domain/accounts/ssh-keys.ts'
-import { invalidInput } from '../../domain/errors.ts'
 import { maxIdsPerCommand } from '../../domain/instances/command.ts'
 import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
 import { builder } from '../builder.ts'
@@ -7,7 +6,7 @@ import type { Context } from '../context.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { instanceResult } from '../instances/result.ts'
-import { blankNameIssues, idempotencyKey, refuseBlankNames, refuseNull, replayed } from '../mutations.ts'
+import { blankNameIssues, idempotencyKey, refuseNull, replayed } from '../mutations.ts'
 import { selectionOf } from '../selection.ts'
 import { SshKey } from './ssh-keys.ts'
 
@@ -119,10 +118,10 @@ builder.mutationFields(t => ({
       createResult.answer({}, async () => {
         const { services, actor } = context
         const { publicKey, idempotencyKey, name } = input
-        refuseBlankNames({ name })
         const instanceIds = input.instanceIds.map((id, index) => parseId('Instance', id, `instanceIds.${index}`))
         const select = selectionOf(context, info, { of: { type: 'CreateSshKeySuccess', name: 'sshKey' } })
-        const newKey = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey }
+        const parseIssues = blankNameIssues({ name })
+        const newKey = { name: name ?? undefined, publicKey, instanceIds, idempotencyKey, parseIssues }
         return await services.sshKeys.create(actor, newKey, select)
       }),
   }),
@@ -144,11 +143,10 @@ builder.mutationFields(t => ({
         const { services, actor } = context
         const id = Number(parseId('SshKey', input.id))
         const { publicKey } = input
-        const issues = [...blankNameIssues({ name: input.name }), ...refuseNull({ publicKey })]
-        if (issues.length > 0) throw invalidInput(issues)
+        const parseIssues = [...blankNameIssues({ name: input.name }), ...refuseNull({ publicKey })]
         const name = input.name === null ? '' : input.name
         const select = selectionOf(context, info, { of: { type: 'UpdateSshKeySuccess', name: 'sshKey' } })
-        const change = { name, publicKey: publicKey ?? undefined }
+        const change = { name, publicKey: publicKey ?? undefined, parseIssues }
         return { sshKey: await services.sshKeys.update(actor, id, change, select) }
       }),
   }),

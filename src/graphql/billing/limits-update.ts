@@ -127,9 +127,8 @@ builder.mutationFields(t => ({
         const { services, actor } = context
         const { id, amount, action } = input
         const limitId = parseId('SpendLimit', id)
-        const issues = refuseNull({ amount, action })
-        if (issues.length > 0) throw invalidInput(issues)
-        const change = { amountNanos: amount ?? undefined, action: action ?? undefined }
+        const parseIssues = refuseNull({ amount, action })
+        const change = { amountNanos: amount ?? undefined, action: action ?? undefined, parseIssues }
         const select = selectionOf(context, info, { of: { type: 'UpdateSpendLimitSuccess', name: 'spendLimit' } })
         return { spendLimit: await services.billing.updateSpendLimit(actor, limitId, change, select) }
       }),

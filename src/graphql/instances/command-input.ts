@@ -1,6 +1,7 @@
 // What the inputs of commands on one and on many instances share.
 
-import { refuseBlankNames } from '../mutations.ts'
+import { invalidInput } from '../../domain/errors.ts'
+import { blankNameIssues } from '../mutations.ts'
 
 export const labelField = {
   description:
@@ -8,7 +9,8 @@ export const labelField = {
 } as const
 
 export function parseLabel(label: string | null | undefined): string | null | undefined {
-  refuseBlankNames({ label })
+  const issues = blankNameIssues({ label })
+  if (issues.length > 0) throw invalidInput(issues)
   return label
 }
 

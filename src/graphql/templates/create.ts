@@ -1,7 +1,7 @@
 import { builder } from '../builder.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { launchFields, launchIssuePaths, parseLaunchInput } from '../launch/input.ts'
-import { idempotencyKey, refuseBlankNames, replayed } from '../mutations.ts'
+import { blankNameIssues, idempotencyKey, replayed } from '../mutations.ts'
 import { selectionOf } from '../selection.ts'
 import { Template } from './templates.ts'
 
@@ -82,13 +82,13 @@ builder.mutationField('createTemplate', t =>
       createResult.answer(launchIssuePaths, () => {
         const { services, actor } = context
         const { name, public: isPublic, image, description, readme, volumeHint, idempotencyKey, ...settings } = input
-        refuseBlankNames({ name })
         const select = selectionOf(context, info, { of: { type: 'CreateTemplateSuccess', name: 'template' } })
+        const { parseIssues, ...launch } = parseLaunchInput(settings)
         const saving = {
           input: {
             name,
             public: isPublic,
-            launch: { ...parseLaunchInput(settings), image },
+            launch: { ...launch, image, parseIssues: [...blankNameIssues({ name }), ...parseIssues] },
             volumeHint: parseVolumeHint(volumeHint) ?? undefined,
             about: { description: description ?? '', readme: readme ?? '' },
           },

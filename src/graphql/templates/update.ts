@@ -5,7 +5,7 @@ import { mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
 import { launchChangeFields, parseLaunchChanges, textChange } from '../launch/changes.ts'
 import { launchIssuePaths } from '../launch/input.ts'
-import { idempotencyKey, refuseBlankNames, refuseEmpty, refuseNull, replayed } from '../mutations.ts'
+import { blankNameIssues, idempotencyKey, refuseEmpty, refuseNull, replayed } from '../mutations.ts'
 import { selectionOf } from '../selection.ts'
 import { fieldDescriptions, parseVolumeHint, type SavedTemplate, VolumeHintInput } from './create.ts'
 import { Template } from './templates.ts'
@@ -75,9 +75,9 @@ builder.mutationField('updateTemplate', t =>
 type Changes = Omit<typeof UpdateTemplateInput.$inferInput, 'id' | 'expectedHashId' | 'idempotencyKey'>
 
 function parseTemplatePatch({ name, public: isPublic, image, description, readme, volumeHint, ...settings }: Changes) {
-  refuseBlankNames({ name })
   const { launch, parseIssues } = parseLaunchChanges(settings)
   const issues = [
+    ...blankNameIssues({ name }),
     ...refuseNull({ name, public: isPublic, image }),
     ...refuseEmpty({ description, readme, onStart: settings.onStart, hostname: settings.hostname }),
     ...parseIssues,

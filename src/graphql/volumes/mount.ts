@@ -1,4 +1,4 @@
-import type { Issue } from '../../domain/errors.ts'
+import { type Issue, joinIssues } from '../../domain/errors.ts'
 import { type NewVolumeMount, type VolumeMount, volumeProblem } from '../../domain/launch/env.ts'
 import { defaultMountPath, newMountIssues } from '../../domain/volumes/mount.ts'
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
@@ -65,7 +65,7 @@ function parseNewVolume(
     const place = issue.path === 'mountPath' ? 'mountPath' : `source.create.${issue.path}`
     return { path: `${path}.${place}`, message: issue.message }
   })
-  const issues = [...blankIssues, ...otherIssues.filter(other => blankIssues.every(blank => blank.path !== other.path))]
+  const issues = joinIssues(blankIssues, otherIssues)
   parseIssues.push(...issues)
   if (issues.length === 0) newVolumes.push(mount)
 }

@@ -3,7 +3,7 @@ import { type Volume as VolumeShape, volumeSizeGb } from '../../domain/volumes/v
 import { builder } from '../builder.ts'
 import { deleteResult, mutationResult } from '../errors/mutation-result.ts'
 import { parseId } from '../ids.ts'
-import { blankNameIssues, idempotencyKey, refuseBlankNames, refuseNull, replayed } from '../mutations.ts'
+import { blankNameIssues, idempotencyKey, refuseNull, replayed } from '../mutations.ts'
 import { Volume } from './volumes.ts'
 
 const CreateVolumeInput = builder.inputType('CreateVolumeInput', {
@@ -82,13 +82,13 @@ builder.mutationFields(t => ({
     resolve: (_root, { input }, { services, actor }) =>
       createResult.answer({}, async () => {
         const { offerId, sizeGb, name, maxPricePerHour, idempotencyKey } = input
-        refuseBlankNames({ name })
         return await services.volumes.create(actor, {
           machineId: Number(parseId('VolumeOffer', offerId, 'offerId')),
           sizeGb,
           name: name ?? undefined,
           maxPriceNanos: maxPricePerHour ?? undefined,
           idempotencyKey,
+          parseIssues: blankNameIssues({ name }),
         })
       }),
   }),

@@ -1,4 +1,3 @@
-import { invalidInput } from '../../domain/errors.ts'
 import { maxAttempts, maxWebhookNameLength, maxWebhooks, oldSecretHours } from '../../domain/webhooks/webhooks.ts'
 import { builder } from '../builder.ts'
 import type { RefusalCode } from '../errors/codes.ts'
@@ -142,9 +141,8 @@ builder.mutationFields(t => ({
       updateResult.answer({}, async () => {
         const { id, name, url, kinds } = input
         const webhookId = parseWebhookId(id)
-        const issues = refuseNull({ url, kinds })
-        if (issues.length > 0) throw invalidInput(issues)
-        const change = { name, url: url ?? undefined, kinds: kinds ?? undefined }
+        const parseIssues = refuseNull({ url, kinds })
+        const change = { name, url: url ?? undefined, kinds: kinds ?? undefined, parseIssues }
         const select = selectionOf(context, info, { of: { type: 'UpdateWebhookSuccess', name: 'webhook' } })
         return { webhook: await context.services.webhooks.update(context.actor, webhookId, change, select) }
       }),

@@ -2,7 +2,7 @@ import { Prisma } from '../../database/generated/client.ts'
 import { int4, text } from '../../database/row-types.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { invalidInput, itemGone, notFound } from '../../domain/errors.ts'
+import { type Issue, invalidInput, itemGone, joinIssues, notFound } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
 import { diskPricePerHour } from '../../domain/money.ts'
 import { diskMbOf } from '../../domain/offers/offers.ts'
@@ -39,6 +39,8 @@ type VolumeInput = {
   name?: string | undefined
   /** Refuse a volume that costs more per hour. */
   maxPriceNanos?: bigint | undefined
+  /** Problems that the face has found. */
+  parseIssues?: Issue[]
   idempotencyKey?: string | null | undefined
 }
 
@@ -49,10 +51,10 @@ export function volumeUpdateServices(deps: Deps) {
     /** Creates a volume on the free disk of a machine. */
     async create(
       actor: Actor,
-      { machineId, sizeGb, name, maxPriceNanos, idempotencyKey }: VolumeInput,
+      { machineId, sizeGb, name, maxPriceNanos, idempotencyKey, parseIssues }: VolumeInput,
     ): Promise<{ volume: Volume; replayed: boolean }> {
       authorize(actor, 'volumes.create', { machineId, sizeGb })
-      const issues = newVolumeIssues({ name, sizeGb })
+      const issues = joinIssues(parseIssues, newVolumeIssues({ name, sizeGb }))
       if (issues.length > 0) throw invalidInput(issues)
       const input = { machineId, sizeGb, name: name || undefined, maxPriceNanos }
       const request = { operation: 'volumes.create' as const, input, idempotencyKey }

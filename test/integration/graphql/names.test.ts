@@ -12,6 +12,7 @@ let key: string
 beforeAll(async () => {
   app = await startApp()
   key = await app.newKey()
+  await mutate('createTemplate', { name: 'one', image: 'ubuntu' })
 })
 
 afterAll(() => app.close())

@@ -10,7 +10,7 @@ import {
   sshKeyNameProblem,
 } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { DomainError, type Issue, invalidInput, itemGone } from '../../../domain/errors.ts'
+import { DomainError, type Issue, invalidInput, itemGone, joinIssues } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { maxIdsPerCommand } from '../../../domain/instances/command.ts'
 import { authorize, authorizeEach } from '../../authorize.ts'
@@ -29,6 +29,8 @@ type SshKeyInput = {
   publicKey: string
   /** Containers to attach the key to at once. */
   instanceIds?: readonly bigint[] | undefined
+  /** Problems that the face has found. */
+  parseIssues?: Issue[] | undefined
   idempotencyKey?: string | null | undefined
 }
 
@@ -109,7 +111,10 @@ export function fingerprintOf(blob: Uint8Array): string {
 }
 
 /** Parses the input, or throws every issue at once. */
-function parseSshKeyInput({ name, publicKey, instanceIds = [] }: SshKeyInput): { key: PublicKey; name: string } {
+function parseSshKeyInput({ name, publicKey, instanceIds = [], parseIssues }: SshKeyInput): {
+  key: PublicKey
+  name: string
+} {
   const issues: Issue[] = []
   const key = parsePublicKey(publicKey)
   if (typeof key === 'string') issues.push({ path: 'publicKey', message: key })
@@ -121,6 +126,7 @@ function parseSshKeyInput({ name, publicKey, instanceIds = [] }: SshKeyInput): {
       message: `must have at most ${maxIdsPerCommand} ids, not ${instanceIds.length}.`,
     })
   }
-  if (issues.length > 0 || typeof key === 'string') throw invalidInput(issues)
+  const all = joinIssues(parseIssues, issues)
+  if (all.length > 0 || typeof key === 'string') throw invalidInput(all)
   return { key, name: sshKeyName(name, key.comment) }
 }

@@ -3,7 +3,7 @@ import { int8, text } from '../../../database/row-types.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { type PublicKey, parsePublicKey, sshKeyName, sshKeyNameProblem } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { DomainError, invalidInput, notFound } from '../../../domain/errors.ts'
+import { DomainError, type Issue, invalidInput, joinIssues, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize } from '../../authorize.ts'
 import { isUniqueViolation } from '../../database-errors.ts'
@@ -21,6 +21,8 @@ type SshKeyChange = {
   publicKey?: string | undefined
   /** A comment in the new public key is the new name, unless there is a name. */
   takesComment?: boolean
+  /** Problems that the face has found. */
+  parseIssues?: Issue[]
 }
 type ParsedChange = { name?: string | undefined; key?: PublicKey }
 
@@ -59,13 +61,13 @@ export function sshKeyUpdateServices({ database }: Deps) {
 }
 
 /** Throws every issue at once. */
-function parseChange({ name, publicKey, takesComment = false }: SshKeyChange): ParsedChange {
+function parseChange({ name, publicKey, takesComment = false, parseIssues }: SshKeyChange): ParsedChange {
   const key = publicKey === undefined ? undefined : parsePublicKey(publicKey)
   const nameProblem = name === undefined ? undefined : sshKeyNameProblem(name)
-  const issues = [
+  const issues = joinIssues(parseIssues, [
     ...(typeof key === 'string' ? [{ path: 'publicKey', message: key }] : []),
     ...(nameProblem ? [{ path: 'name', message: nameProblem }] : []),
-  ]
+  ])
   if (issues.length > 0 || typeof key === 'string') throw invalidInput(issues)
   const comment = takesComment && key?.comment ? sshKeyName(undefined, key.comment) : undefined
   return { name: name ?? comment, ...(key && { key }) }

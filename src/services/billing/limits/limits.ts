@@ -1,9 +1,9 @@
 import type { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
-import { capRefusal, checkLimitAmount, limitExists } from '../../../domain/billing/limits.ts'
+import { capRefusal, checkLimitAmount, limitAmountIssues, limitExists } from '../../../domain/billing/limits.ts'
 import type { SpendAction, SpendLimit, SpendWindow } from '../../../domain/billing/spend-limit.ts'
-import { DomainError, itemGone, notFound } from '../../../domain/errors.ts'
+import { DomainError, type Issue, invalidInput, itemGone, joinIssues, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
 import { authorize, authorizeAny } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
@@ -40,6 +40,10 @@ type SpendLimitInput = {
 type WithIdempotencyKey = { idempotencyKey?: string | null | undefined }
 /** An absent part stays as it is. */
 type SpendLimitChange = { amountNanos?: bigint | undefined; action?: SpendAction | undefined }
+type CheckedLimitChange = SpendLimitChange & {
+  /** Problems that the face has found. */
+  parseIssues?: Issue[]
+}
 
 export function limitServices(deps: Pick<Deps, 'database' | 'secrets'>) {
   const { database } = deps
@@ -88,11 +92,13 @@ export function limitServices(deps: Pick<Deps, 'database' | 'secrets'>) {
     async updateSpendLimit<Select extends SpendLimitSelect>(
       actor: Actor,
       id: bigint,
-      change: SpendLimitChange,
+      { parseIssues, ...change }: CheckedLimitChange,
       select: Select,
     ): Promise<SelectedSpendLimit<Select>> {
       authorize(actor, 'billing.setSpendLimit')
-      if (change.amountNanos !== undefined) checkLimitAmount(change.amountNanos)
+      const amountIssues = change.amountNanos === undefined ? [] : limitAmountIssues(change.amountNanos)
+      const issues = joinIssues(parseIssues, amountIssues)
+      if (issues.length > 0) throw invalidInput(issues)
       return await transaction(database, async tx => {
         return await readLimit(tx, actor, await updateInTransaction(tx, actor, id, change), select)
       })
