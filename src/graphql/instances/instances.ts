@@ -117,7 +117,7 @@ export const Instance = builder.prismaObject('Instance', {
       type: Template,
       nullable: true,
       description:
-        'The template that the instance was rented with, in its current version. Null without one, and when the template is deleted or no longer public.',
+        'The template that the instance was rented with, in its current version. Null without one, and when the template is deleted, or of another account and no longer public or hidden.',
       requires: 'templates.get',
       select: (_args, _context, nestedSelection) => ({ templateId: true, template: nestedSelection() }),
       resolve: (instance, _args, context, info) => {

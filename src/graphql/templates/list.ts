@@ -17,7 +17,8 @@ builder.queryField('templates', t =>
   t.connection(
     {
       type: Template,
-      description: 'Lists the templates of your account and the public ones of all accounts, newest first.',
+      description:
+        'Lists the templates of your account and the public ones of all accounts, newest first. Those of an account that the operator has disabled are hidden until it is enabled.',
       requires: 'templates.list',
       complexity: pageComplexity,
       args: { filter: t.arg({ type: TemplateFilter, description: 'Templates to list. Defaults to all.' }) },

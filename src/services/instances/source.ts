@@ -46,7 +46,7 @@ const offerPlace = {
   relations: { machine },
 } as const
 
-/** In its current version. Null if it is deleted, or no longer public and not the renter's own. */
+/** In its current version. Null if it is deleted, or not the renter's own and not visible to the renter. */
 const template = {
   model: 'Template',
   alias: 't',

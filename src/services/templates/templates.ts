@@ -100,14 +100,15 @@ export function own({ accountId }: Actor): Prisma.TemplateWhereInput {
   return { accountId, deletedAt: null }
 }
 
-/** The templates that an account can read and rent with: its own templates and all public templates. */
+/** The templates that an account can read and rent with: its own, and public ones of accounts that are not disabled. */
 export function visible({ accountId }: Actor): Prisma.TemplateWhereInput {
-  return { deletedAt: null, OR: [{ accountId }, { public: true }] }
+  return { deletedAt: null, OR: [{ accountId }, { public: true, account: { disabledAt: null } }] }
 }
 
 /** The same rule as `visible`, for the alias `t`. The account can be a column of the statement. */
 export function visibleSql(accountId: number | Prisma.Sql): Prisma.Sql {
-  return sql`t.deleted_at IS NULL AND (t.account_id = ${accountId} OR t.public)`
+  const isEnabled = sql`(SELECT a.disabled_at IS NULL FROM accounts a WHERE a.id = t.account_id)`
+  return sql`t.deleted_at IS NULL AND (t.account_id = ${accountId} OR t.public AND ${isEnabled})`
 }
 
 /** The number of instances that an account has rented with a template. */
