@@ -22,10 +22,10 @@ export function checkSecret({ source, file, secret, mustBeSet, hasSealed, proble
   if (secret === undefined) return [checkMissing({ file, mustBeSet, hasSealed })]
   if (secret === '') return [fail(name, `${file} is empty.`, 'Restore the file from a backup.')]
   if (problem !== undefined) return [failAs(name, problem, `${place} to the text that the gateways have.`)]
-  if (new Set(secret).size < leastCharacters) {
-    const advice = 'Choose one with "openssl rand -hex 32" before the first start, since it encrypts what is stored.'
-    return [warn(name, `${where} has few different characters, so it is easy to guess.`, advice)]
-  }
+  if (new Set(secret).size < leastCharacters)
+    return [
+      warn(name, `${where} has few different characters, so it is easy to guess.`, strengthen({ source, hasSealed })),
+    ]
   if (hasSealed === null) return [ok(name, `${where} is set, and was not tried on the database.`)]
   return [
     ok(
@@ -33,6 +33,15 @@ export function checkSecret({ source, file, secret, mustBeSet, hasSealed, proble
       hasSealed ? `${where} opens what the database has encrypted.` : `${where} is set, and nothing is encrypted yet.`,
     ),
   ]
+}
+
+/** What is encrypted with a secret that is easy to guess must be encrypted anew. */
+function strengthen({ source, hasSealed }: Pick<SecretFacts, 'source' | 'hasSealed'>): string {
+  if (source === 'file') return 'Stop all gateways, and run "secret change", which makes a new one.'
+  const random = 'the output of "openssl rand -hex 32"'
+  return hasSealed === false
+    ? `Set BERTH_SECRET to ${random} before the first start.`
+    : `Stop all gateways, and run "secret change" with BERTH_NEW_SECRET set to ${random}.`
 }
 
 function checkMissing({ file, mustBeSet, hasSealed }: Pick<SecretFacts, 'file' | 'mustBeSet' | 'hasSealed'>): Check {
