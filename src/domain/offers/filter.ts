@@ -23,8 +23,11 @@ type ListOperator = 'in' | 'nin'
 type ValueCondition = { operator: Exclude<Operator, ListOperator>; value: FieldValue }
 type ListCondition = { operator: ListOperator; values: FieldValue[] }
 
-/** Compares one field with a value or a list. Texts are in lower case. No version is missing. */
-export type Condition = { field: OfferField } & (ValueCondition | ListCondition)
+/**
+ * Compares one field with a value or a list. Texts are in lower case, and `written` has them as the caller wrote them, for
+ * messages: absent if that is the same. No version is missing.
+ */
+export type Condition = { field: OfferField; written?: string[] } & (ValueCondition | ListCondition)
 
 /** Matches when every condition holds and, unless `anyOf` is empty, at least one of its filters matches. */
 export type OfferFilter = { conditions: Condition[]; anyOf: OfferFilter[] }
@@ -43,7 +46,8 @@ export function parseCondition(field: OfferField, operator: Operator, operand: u
   if (!operatorsByType[type].includes(operator)) return `does not apply to ${typeNames[type]}`
   if (operator !== 'in' && operator !== 'nin') {
     const value = valueParsers[type](operand)
-    return value === undefined ? `${quoteValue(operand)} is not ${typeNames[type]}` : { field, operator, value }
+    if (value === undefined) return `${quoteValue(operand)} is not ${typeNames[type]}`
+    return { field, operator, value, ...writtenOf(type, [operand], [value]) }
   }
   const operands = Array.isArray(operand) ? operand : [operand]
   if (operands.length > maxOperands) return `takes at most ${maxOperands} values, not ${operands.length}`
@@ -53,7 +57,17 @@ export function parseCondition(field: OfferField, operator: Operator, operand: u
     if (value === undefined) return `${quoteValue(raw)} is not ${typeNames[type]}`
     values.push(value)
   }
-  return { field, operator, values }
+  return { field, operator, values, ...writtenOf(type, operands, values) }
+}
+
+function writtenOf(type: FieldType, operands: unknown[], values: FieldValue[]): { written?: string[] } {
+  const isSame = type !== 'text' || operands.every((operand, index) => operand === values[index])
+  return isSame ? {} : { written: operands.map(String) }
+}
+
+/** The filter as it compares: equal for texts that differ only in case. */
+export function withoutWriting({ conditions, anyOf }: OfferFilter): OfferFilter {
+  return { conditions: conditions.map(({ written: _, ...condition }) => condition), anyOf: anyOf.map(withoutWriting) }
 }
 
 /** A machine is in a region by its country. */

@@ -51,12 +51,12 @@ export function hintsOf(filter: OfferFilter, gpuModels: readonly string[]): stri
   let unknown = 0
   const known = knownNames({ ...vocabularies, gpuName: vocabularyOf('GPU model', gpuModels) })
   for (const condition of conditionsOf(filter))
-    for (const value of soughtValues(condition)) {
+    for (const [index, value] of soughtValues(condition).entries()) {
       // A list can name the same a thousand times, and each comparison with all names takes a millisecond.
       const sought = `${condition.field} ${condition.operator} ${value}`
       if (seen.has(sought)) continue
       seen.add(sought)
-      const hint = shareHint(condition.field, value) ?? known(condition, String(value))
+      const hint = shareHint(condition.field, value) ?? known(condition, String(value), condition.written?.[index])
       if (hint === undefined) continue
       hints.add(hint)
       unknown += 1
@@ -80,11 +80,11 @@ function shareHint(field: OfferField, value: FieldValue): string | undefined {
   return problem && `${shareNouns[field]} ${problem}.`
 }
 
-/** Returns the hint about a value that no name of its field has. Texts of filters are in lower case. */
+/** Returns the hint about a value that no name of its field has. Texts of filters are in lower case: it quotes `written`. */
 function knownNames(byField: typeof vocabularies) {
   const lowerCased = new Map<OfferField, Set<string>>()
 
-  return ({ field, operator }: Condition, value: string): string | undefined => {
+  return ({ field, operator }: Condition, value: string, written = value): string | undefined => {
     const vocabulary = byField[field]
     if (!vocabulary) return undefined
     const names = lowerCased.get(field) ?? new Set(vocabulary.names.map(name => name.toLowerCase()))
@@ -93,7 +93,7 @@ function knownNames(byField: typeof vocabularies) {
       operator === 'contains' || operator === 'startsWith'
         ? [...names].some(name => (operator === 'contains' ? name.includes(value) : name.startsWith(value)))
         : names.has(value)
-    return isKnown ? undefined : `${vocabulary.isUnknown(quoteValue(value))}${suggestFrom(vocabulary, value)}`
+    return isKnown ? undefined : `${vocabulary.isUnknown(quoteValue(written))}${suggestFrom(vocabulary, value)}`
   }
 }
 

@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => app.close())
 
-const h100 = 'No GPU model is called "h100". Did you mean "H100 PCIe" or "H100 SXM"?'
+const h100 = 'No GPU model is called "H100". Did you mean "H100 PCIe" or "H100 SXM"?'
 const graphql = (filter: object, fields = 'nodes { id }') => app.graphql(key, queryOf(fields), { filter })
 const queryOf = (fields: string) => `query ($filter: OfferFilter) { found: offers(filter: $filter) { ${fields} } }`
 const rest = (body: object) => app.rest(key, 'POST', '/bundles/', body)
@@ -39,7 +39,7 @@ describe('a search over GraphQL', () => {
   it('has a hint in the extensions of its answer, at the field that found nothing', async () => {
     expect(await hintsOf({ gpuName: { eq: 'H100' } })).toEqual([{ path: ['found'], message: h100 }])
     expect(await hintsOf({ or: [{ country: { in: ['Sweden'] } }] })).toEqual([
-      { path: ['found'], message: 'No country has the code "sweden". Did you mean SE (Sweden)?' },
+      { path: ['found'], message: 'No country has the code "Sweden". Did you mean SE (Sweden)?' },
     ])
     expect(await hintsOf({ gpuName: { eq: 'RTX 4090' }, numGpus: { gte: 16 } })).toBeUndefined()
   })

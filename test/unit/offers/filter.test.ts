@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type Condition, checkFilter, meetsCondition, parseCondition } from '../../../src/domain/offers/filter.ts'
+import {
+  type Condition,
+  checkFilter,
+  meetsCondition,
+  parseCondition,
+  withoutWriting,
+} from '../../../src/domain/offers/filter.ts'
 import { completeOrder } from '../../../src/domain/offers/order.ts'
 
 describe('a condition', () => {
@@ -17,11 +23,20 @@ describe('a condition', () => {
     ['verified', 'neq', false, false],
     ['gpuName', 'contains', 'RTX', 'rtx'],
   ] as const)('on %s with %s accepts %o', (field, operator, operand, value) => {
-    expect(parseCondition(field, operator, operand)).toEqual({ field, operator, value })
+    expect(parseCondition(field, operator, operand)).toMatchObject({ field, operator, value })
+  })
+
+  it('on texts also has them as they were written, unless that is in lower case', () => {
+    const condition = { field: 'country', operator: 'in', values: ['us', 'de'] } as const
+    const written = parseCondition('country', 'in', ['US', 'de']) as Condition
+    expect(written).toEqual({ ...condition, written: ['US', 'de'] })
+    expect(parseCondition('country', 'in', ['us', 'de'])).toEqual(condition)
+    const filter = { conditions: [written], anyOf: [{ conditions: [written], anyOf: [] }] }
+    expect(withoutWriting(filter)).toEqual({ conditions: [condition], anyOf: [{ conditions: [condition], anyOf: [] }] })
   })
 
   it('with a list operator also accepts one value', () => {
-    expect(parseCondition('country', 'in', 'US')).toEqual({ field: 'country', operator: 'in', values: ['us'] })
+    expect(parseCondition('country', 'in', 'us')).toEqual({ field: 'country', operator: 'in', values: ['us'] })
     expect(parseCondition('numGpus', 'nin', ['1', 2])).toEqual({ field: 'numGpus', operator: 'nin', values: [1, 2] })
     expect(parseCondition('numGpus', 'in', [])).toEqual({ field: 'numGpus', operator: 'in', values: [] })
   })

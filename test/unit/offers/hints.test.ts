@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type Condition, inRegions, maxOperands, type OfferFilter } from '../../../src/domain/offers/filter.ts'
+import {
+  type Condition,
+  inRegions,
+  maxOperands,
+  type OfferFilter,
+  parseCondition,
+} from '../../../src/domain/offers/filter.ts'
 import { hintsOf, namesGpuModels } from '../../../src/domain/offers/hints.ts'
 import { shareProblem } from '../../../src/domain/offers/shares.ts'
 
@@ -66,6 +72,15 @@ describe('a search that found nothing', () => {
     inRegions(['europe', 'oceania']),
   ])('means what it says: %j', condition => {
     expect(hints(condition)).toEqual([])
+  })
+
+  it.each<[operator: 'eq' | 'in', operand: unknown, quoted: string]>([
+    ['eq', 'Tesla-T4', 'Tesla-T4'],
+    ['in', ['rtx 4090', 'RTX 4090', 'GeForce'], 'GeForce'],
+    ['in', ['toaster', 'RTX 4090'], 'toaster'],
+  ])('is quoted as it was written: %s %j', (operator, operand, quoted) => {
+    const condition = parseCondition('gpuName', operator, operand) as Condition
+    expect(hintsOf(filterBy(condition), models)).toEqual([`No GPU model is called "${quoted}".`])
   })
 
   it('gets hints about its alternatives, each once and three in all', () => {

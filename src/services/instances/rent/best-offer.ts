@@ -12,6 +12,7 @@ import {
 } from '../../../domain/instances/rent/best-offer.ts'
 import { canonicalRequest } from '../../../domain/instances/rent/canonical-request.ts'
 import { attemptsFailed } from '../../../domain/instances/rent/no-offer.ts'
+import { withoutWriting } from '../../../domain/offers/filter.ts'
 import { authorize, authorizeOperation } from '../../authorize.ts'
 import type { Deps } from '../../deps.ts'
 import { findReplay, type IdempotentRequest, runIdempotent } from '../../idempotency.ts'
@@ -38,7 +39,8 @@ export function bestOfferServices(deps: Deps) {
       authorize(actor, 'offers.search')
       authorizeOperation(actor, 'instances.rent')
       checkRentBestOfferInput(input)
-      const request = { operation: 'instances.rent', input: { best: canonicalRequest(input) }, idempotencyKey } as const
+      const asked = { ...input, filter: withoutWriting(input.filter) }
+      const request = { operation: 'instances.rent', input: { best: canonicalRequest(asked) }, idempotencyKey } as const
       const replayedResult = await findReplay<StoredBestOffer>(deps, actor, request)
       if (replayedResult) return await loadBestOfferRental(actor, await latestOf(input, replayedResult), true, select)
       const attempts: Attempt[] = []

@@ -107,7 +107,7 @@ describe('a search for the best offer over GraphQL', () => {
     expect(await best({ gpuName: { eq: 'H100' } })).toMatchObject({
       reason: 'NOTHING_MATCHES',
       nearest: null,
-      message: 'No rentable offer matches the search. No GPU model is called "h100". Did you mean "H100 SXM"?',
+      message: 'No rentable offer matches the search. No GPU model is called "H100". Did you mean "H100 SXM"?',
     })
   })
 
