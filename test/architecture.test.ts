@@ -126,7 +126,7 @@ const layers: Record<string, Layer> = {
     reason: 'A provider gets its orders in the terms of the domain and does not know the caller.',
   },
   agents: {
-    imports: ['domain', 'services', 'providers', 'http'],
+    imports: ['domain', 'services', 'providers', 'http', 'traces'],
     packages: ['pino', 'zod'],
     folders: [],
     reason: 'A gateway keeps the connections of hosts here: move statements into services/machines/agents.',

@@ -8,6 +8,8 @@ import { type FailureKind, failureKinds, printMessage } from '../providers/agent
 import { type Forward, type Forwarded, forwarded } from '../providers/agent/provider.ts'
 import { MachineUnreachable } from '../providers/provider.ts'
 import { type AgentRequest, type AgentRequests, maxAnswerBytes } from '../services/machines/agents/requests.ts'
+import { parentOf } from '../traces/remote.ts'
+import { inTrace } from '../traces/spans.ts'
 
 type ForwardingDeps = {
   requests: AgentRequests
@@ -53,12 +55,22 @@ export function createForwarding({ requests, connections, log }: ForwardingDeps)
     }
   }
 
+  /** In the trace of the gateway that asks. */
   async function serve(request: AgentRequest): Promise<void> {
-    const answer = printMessage(await answerOf(request))
-    const isTooLong = Buffer.byteLength(answer) > maxAnswerBytes
+    const { machineId, method, traceParent } = request
+    if (traceParent === null) return await answer(request)
+    const attributes = { 'berth.machine.id': machineId }
+    await inTrace(`pass on ${method}`, { attributes, kind: 'SERVER', parent: parentOf(traceParent) }, () =>
+      answer(request),
+    )
+  }
+
+  async function answer(request: AgentRequest): Promise<void> {
+    const text = printMessage(await answerOf(request))
+    const isTooLong = Buffer.byteLength(text) > maxAnswerBytes
     await requests.answer(
       request,
-      isTooLong ? printMessage({ kind: 'other', message: 'The answer is too long.' }) : answer,
+      isTooLong ? printMessage({ kind: 'other', message: 'The answer is too long.' }) : text,
     )
   }
 

@@ -2,19 +2,22 @@
 
 import { randomUUID } from 'node:crypto'
 import { Prisma } from '../../../database/generated/client.ts'
-import { bytea, int4, text } from '../../../database/row-types.ts'
+import { bytea, int4, nullable, text } from '../../../database/row-types.ts'
 import { transaction } from '../../../database/transaction.ts'
+import { currentTraceParent } from '../../../traces/remote.ts'
 import type { Deps } from '../../deps.ts'
 import { isHeldNowSql, noGateway } from './sql.ts'
 
 const { sql } = Prisma
 
-export type AgentRequest = { id: string; machineId: number; method: string; args: string }
+type Asked = { machineId: number; method: string; args: string }
+/** `traceParent`: the span of the gateway that asks; null if there is none. */
+export type AgentRequest = Asked & { id: string; traceParent: string | null }
 
 const maxArgsBytes = 200_000
 export const maxAnswerBytes = 8_000_000
 
-const takenRow = { id: text, machineId: int4, method: text, args: bytea }
+const takenRow = { id: text, machineId: int4, method: text, args: bytea, traceParent: nullable(text) }
 
 export type AgentRequests = ReturnType<typeof requestServices>
 
@@ -25,14 +28,15 @@ export function requestServices({
 }: Pick<Deps, 'database' | 'secrets' | 'gatewayId'>) {
   return {
     /** Asks the gateway that has the connection. Undefined if none has. */
-    async ask({ machineId, method, args }: Omit<AgentRequest, 'id'>, withinMs: number): Promise<string | undefined> {
+    async ask({ machineId, method, args }: Asked, withinMs: number): Promise<string | undefined> {
       const sealed = secrets.seal(args)
       if (sealed.length > maxArgsBytes) throw new Error('The call is too large to be passed on to another gateway.')
-      const id = randomUUID()
+      const [id, traceParent] = [randomUUID(), currentTraceParent()]
       const asked = await transaction(database, async tx => {
         const rows = await tx.execute(
-          sql`INSERT INTO agent_requests (id, machine_id, method, args, deadline)
-            SELECT ${id}::uuid, machine_id, ${method}, ${sealed}, ${tx.nowSql} + ${withinMs} * interval '1 millisecond'
+          sql`INSERT INTO agent_requests (id, machine_id, method, args, deadline, trace_parent)
+            SELECT ${id}::uuid, machine_id, ${method}, ${sealed}, ${tx.nowSql} + ${withinMs} * interval '1 millisecond',
+              ${traceParent}::text
             FROM agents WHERE machine_id = ${machineId} AND gateway_id <> ${gatewayId}::uuid AND ${isHeldNowSql(tx.nowSql)}`,
         )
         if (rows > 0) tx.notifyAfterCommit('agents')
@@ -47,7 +51,7 @@ export function requestServices({
       const rows = await database.query(
         sql`UPDATE agent_requests SET taken_at = ${database.nowSql}
           WHERE machine_id = ANY(${machineIds}::int[]) AND taken_at IS NULL AND deadline > ${database.nowSql}
-          RETURNING id::text, machine_id, method, args`,
+          RETURNING id::text, machine_id, method, args, trace_parent`,
         takenRow,
       )
       return rows.map(({ args, ...row }) => ({ ...row, args: secrets.open(args) }))

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { startApp, type TestApp } from '../../../support/app.ts'
 import { listMachines } from '../../../support/factories.ts'
 import { newHostKey, openSimulatedHost, startAgent, type TestAgent } from '../../../support/machines/hosts.ts'
+import { type Recorded, recordSpans, spansBelow } from '../../../support/spans.ts'
 import { serveApp } from '../../../support/streams.ts'
 
 let [first, second]: [TestApp, TestApp] = [] as never
@@ -14,8 +15,10 @@ let machineId = 0
 let hostKey: string
 let renter: string
 const agents: TestAgent[] = []
+let recorded: Recorded
 
 beforeAll(async () => {
+  recorded = recordSpans()
   first = await startApp({ now: undefined, simulatedDelay: 0 })
   second = await startApp({ now: undefined, simulatedDelay: 0, sharedApp: first })
   servers = [await serveApp(first), await serveApp(second)]
@@ -29,6 +32,7 @@ afterAll(async () => {
   await second.close()
   await host.close()
   await first.close()
+  await recorded.stop()
 })
 
 beforeEach(async () => {
@@ -181,6 +185,28 @@ it('passes a command on to the gateway that has the host, once', async () => {
   for (const app of [first, second])
     expect(await execute(app, id)).toMatchObject({ errors: undefined, data: { executeCommand: { output: 'hi\n' } } })
   await expect.poll(() => first.sql('SELECT count(*)::int FROM agent_requests')).toEqual(before)
+})
+
+it('passes a command on in the trace of its request', async () => {
+  await connect(1)
+  const id = await rent()
+  await untilRunning(id)
+  const callsOfMutations = () => {
+    const spans = recorded.spans()
+    const below = spans.filter(({ name }) => name === 'mutation').flatMap(span => spansBelow(spans, span))
+    return below.filter(({ name }) => name.endsWith(' exec'))
+  }
+  const executeAnew = async () => {
+    recorded.forget()
+    await execute(first, id)
+    return callsOfMutations().map(({ name }) => name)
+  }
+  // The gateway hears within a moment that the machine has a host.
+  await expect.poll(executeAnew, { timeout: 15_000 }).toContain('agent exec')
+  await executeAnew()
+  const attributes = { 'berth.machine.id': machineId }
+  const calls = ['agent exec', 'pass on exec'].map(name => ({ name, attributes }))
+  await expect.poll(callsOfMutations, { timeout: 15_000 }).toMatchObject(calls)
 })
 
 it('gives its hosts up when it stops', async () => {
