@@ -20,13 +20,19 @@ function describeError(error: unknown): Record<string, unknown> {
   const { code, meta, cause, table, constraint }: Fields<'code' | 'meta' | 'cause' | 'table' | 'constraint'> = error
   if (name.startsWith('PrismaClient')) return { type: name, code, model: fieldOf(meta, 'modelName') }
   if (name === 'DriverAdapterError') return { type: name, code: fieldOf(cause, 'originalCode') }
-  if (isSqlState(code)) return { type: name, code, table, constraint, stack: stackFramesOf(stack, message) }
+  if (isSqlState(code) && !isOfServer(code))
+    return { type: name, code, table, constraint, stack: stackFramesOf(stack, message) }
   return { type: name, code, message, stack }
 }
 
 /** A SQLSTATE has five digits and capital letters, and never begins with E. System codes such as EPIPE do. */
 function isSqlState(code: unknown): boolean {
   return typeof code === 'string' && /^(?!E)[0-9A-Z]{5}$/.test(code)
+}
+
+/** A lost connection, or a server that takes no writes. Such messages quote nothing, and Berth has some of its own. */
+function isOfServer(code: unknown): boolean {
+  return /^(08|25)/.test(String(code))
 }
 
 /** The stack without the message that it begins with. */

@@ -52,6 +52,13 @@ describe('the log', () => {
     expect(err.stack).toMatch(/^\s+at .*log\.test\.ts/)
   })
 
+  it.each([
+    ['25006', 'A newer version of Berth migrated the database.'],
+    ['08006', 'The pooler leads to another server than DATABASE_DIRECT_URL.'],
+  ])('has the message of the code %s, which is about the server', (code, message) => {
+    expect(JSON.parse(logError(Object.assign(new Error(message), { code }))).err).toMatchObject({ code, message })
+  })
+
   it("omits the values in an error of Prisma's driver", () => {
     const cause = { originalCode: '22P02', originalMessage: 'CANARY', message: 'CANARY' }
     const error = Object.assign(new Error('CANARY'), { name: 'DriverAdapterError', cause })
