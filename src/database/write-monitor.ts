@@ -4,6 +4,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { failureKindOf } from './failure-codes.ts'
+import { queryAlone } from './pooler/guard.ts'
 
 type WriteMonitor = {
   /** Tries a write after the server refused one with this error. */
@@ -64,7 +65,8 @@ export function monitorWrites({ pool, log, onChange, retryMs = 1_000 }: WriteMon
     const client = await pool.connect().catch(() => undefined)
     if (!client) return true
     let failure: unknown
-    await client.query(trialWrite).catch((error: unknown) => {
+    // A transaction, since it alone is checked behind a pooler.
+    await queryAlone(client, trialWrite).catch((error: unknown) => {
       failure = error
     })
     // After a failure, drop the connection: it may lead to a standby, and its transaction failed.

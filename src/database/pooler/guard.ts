@@ -1,6 +1,7 @@
-// Behind a pooler of transactions, a connection of the gateway stays open while the pooler moves on to another server. So each
-// transaction begins by asking which server runs it. One that has not been checked is not used: the gateway first checks, on a
-// connection to PostgreSQL itself, what it checks on each new connection elsewhere.
+// Behind a pooler of transactions, a connection of the gateway stays open while the pooler moves on to another server, or while
+// the database is migrated to a version that leaves the gateway behind. So each transaction begins by asking which server runs
+// it, and which version is the oldest one allowed. If that has not been checked, the gateway first checks, on a connection to
+// PostgreSQL itself, what it checks on each new connection elsewhere.
 
 import pg from 'pg'
 
@@ -15,12 +16,20 @@ type GuardOptions = {
   check(client: pg.Client): Promise<void>
 }
 
-/** Another start of the server, or another database, has another text. A server that is promoted was refused before. */
-const serverSql = "concat_ws('/', pg_postmaster_start_time(), to_regclass('public.outbox')::oid) AS server"
+/** Null before the migration that makes the table. */
+const mayReadOldestSql = "has_table_privilege(to_regclass('public.oldest_version')::oid, 'SELECT')"
+
+/**
+ * Another start of the server, another database, or another oldest version has another text. A server that is promoted was
+ * refused before.
+ */
+const serverSql = (mayReadOldest: boolean) => `
+  concat_ws('/', pg_postmaster_start_time(), to_regclass('public.outbox')::oid,
+    ${mayReadOldest ? '(SELECT migration FROM public.oldest_version)' : mayReadOldestSql}) AS server`
 
 export function createServerGuard({ directUrl, settings, check }: GuardOptions): ServerGuard {
   const values = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`)
-  const askSql = `SELECT ${[serverSql, ...values].join(', ')}`
+  let mayReadOldest = false
   let checked: string | undefined
   let checking: Promise<void> | undefined
 
@@ -32,8 +41,12 @@ export function createServerGuard({ directUrl, settings, check }: GuardOptions):
     client.on('error', () => {})
     await client.connect()
     try {
+      const { rows: found } = await client.query<{ may: boolean | null }>(`SELECT ${mayReadOldestSql} AS may`)
+      const may = found[0]?.may === true
+      // Read before the check: a version that comes later is another one.
+      const { rows } = await client.query<{ server: string }>(`SELECT ${serverSql(may)}`)
       await check(client)
-      checked = (await client.query<{ server: string }>(`SELECT ${serverSql}`)).rows[0]?.server
+      ;[mayReadOldest, checked] = [may, rows[0]?.server]
     } finally {
       await client.end()
     }
@@ -49,6 +62,7 @@ export function createServerGuard({ directUrl, settings, check }: GuardOptions):
 
   async function tryBegin(client: pg.ClientBase, text: string) {
     const [begin = '', ...others] = text.split(';')
+    const askSql = `SELECT ${[serverSql(mayReadOldest), ...values].join(', ')}`
     const answer: unknown = await client.query([begin, askSql, ...others].join(';'))
     // For several statements, pg returns an array of results.
     const [begun, asked, ...rest] = answer as [pg.QueryResult, pg.QueryResult<{ server: string }>, ...pg.QueryResult[]]

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDatabase } from '../../../src/database/client.ts'
 import { openServer } from '../../../src/database/embedded/server.ts'
-import { sessionName } from '../../../src/database/history/versions.ts'
+import { newestMigration, sessionName } from '../../../src/database/history/versions.ts'
 import { createOperations } from '../../../src/services/operations.ts'
 import { withoutQuotasSql } from '../../support/accounts/unbounded.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
@@ -213,6 +213,19 @@ describe.skipIf(!program)('behind a pooler of transactions', () => {
       expect((await examine({ ...others, ...metrics })).filter(({ state }) => state === 'fail')).toMatchObject([
         { name: 'pooler', advice: expect.stringContaining('Set DATABASE_DIRECT_URL to PostgreSQL itself') },
       ])
+    })
+
+    it('do nothing more once the database is too new for them, also if they stood still meanwhile', async () => {
+      const setOldest = (migration: string) => sql('UPDATE oldest_version SET migration = $1', [migration])
+      const statusOf = async (url: string) => (await fetch(`${url}/ready`)).status
+      const [renter] = renters as [Renter]
+      await fleet.pause('all', () => setOldest('20990101000000_later'))
+      for (const url of fleet.urls()) {
+        expect(await createClient(url, renter.apiKey).codeOf('{ viewer { account { id } } }')).toBe('UNAVAILABLE')
+        await expect.poll(() => statusOf(url), { timeout: 30_000 }).toBe(503)
+      }
+      await setOldest(newestMigration)
+      for (const url of fleet.urls()) await expect.poll(() => statusOf(url), { timeout: 30_000 }).toBe(200)
     })
 
     it('let commands work, those that hold a lock as well', async () => {

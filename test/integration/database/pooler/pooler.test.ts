@@ -2,13 +2,16 @@
 // test/long/proxies has a real pooler.
 
 import pg from 'pg'
+import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Database, openDatabase } from '../../../../src/database/client.ts'
 import { Prisma } from '../../../../src/database/generated/client.ts'
+import { newestMigration } from '../../../../src/database/history/versions.ts'
 import { isPooled } from '../../../../src/database/pooler/detect.ts'
 import { createServerGuard } from '../../../../src/database/pooler/guard.ts'
 import { int4, text } from '../../../../src/database/row-types.ts'
 import { snapshot, transaction } from '../../../../src/database/transaction.ts'
+import { monitorWrites } from '../../../../src/database/write-monitor.ts'
 import { createDatabase, type TestDatabase } from '../../../support/database/database.ts'
 import { urlAs } from '../../../support/database/roles.ts'
 import { withSession } from '../../../support/database/sessions.ts'
@@ -67,6 +70,26 @@ describe('a database behind a pooler', () => {
     expect(first?.pid).toEqual(expect.any(Number))
   })
 
+  it('is refused once it is too new for this version, on connections that are open, too', async () => {
+    const setOldest = (migration: string) =>
+      withSession(test.url, session => session.query('UPDATE oldest_version SET migration = $1', [migration]))
+    const ask = () => database.query(sql`SELECT 1 AS one`, { one: int4 })
+    const later = '20990101000000_later'
+    await setOldest(later)
+    const refused = { code: '25006', message: expect.stringContaining(`it does not know the migration ${later}.`) }
+    await expect(ask()).rejects.toMatchObject(refused)
+    await expect(transaction(database, tx => tx.query(sql`SELECT 1 AS one`, { one: int4 }))).rejects.toMatchObject(
+      refused,
+    )
+    await expect(database.prisma.account.count()).rejects.toThrow()
+    const monitor = monitorWrites({ pool: database.pool, log: pino({ enabled: false }), onChange: () => {} })
+    monitor.check(new Error('refused'))
+    expect(await monitor.isFailing()).toBe(true)
+    monitor.stop()
+    await setOldest(newestMigration)
+    expect(await ask()).toEqual([{ one: 1 }])
+  })
+
   it('retries a transaction that meets a conflict, as ever', async () => {
     let attempts = 0
     const work = transaction(database, async tx => {
@@ -92,7 +115,7 @@ describe('the guard', () => {
   const own = async () =>
     await withSession(url, async session => {
       const { rows } = await session.query(
-        "SELECT concat_ws('/', pg_postmaster_start_time(), to_regclass('public.outbox')::oid) AS server",
+        "SELECT concat_ws('/', pg_postmaster_start_time(), 'public.outbox'::regclass::oid, (SELECT migration FROM oldest_version)) AS server",
       )
       return String(rows[0].server)
     })
