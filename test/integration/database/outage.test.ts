@@ -92,7 +92,8 @@ describe('a connection', () => {
   })
 
   it('is awaited only for a limited time while all connections are busy', async () => {
-    const opened = openDatabase({ url: urlAs('app', database.url), poolSize: 2, onIdleError: () => {} })
+    const waiting = { poolSize: 2, connectionTimeoutMs: 500 }
+    const opened = openDatabase({ url: urlAs('app', database.url), ...waiting, onIdleError: () => {} })
     const busy = [opened.pool.query('SELECT pg_sleep(3)'), opened.pool.query('SELECT pg_sleep(3)')]
     const { answer, ms } = await timed(() => opened.execute(Prisma.sql`SELECT 1`).catch(translateDatabaseError))
     expect(answer).toMatchObject({ code: 'UNAVAILABLE' })
