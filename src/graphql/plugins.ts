@@ -87,7 +87,7 @@ export const executionErrorsPlugin: Plugin<Context> = {
     return {
       onExecuteDone({ result, setResult }) {
         // The schema has neither @defer nor @stream, so an execution has one result.
-        const answer = toAnswer(result as ExecutionResult, operation === 'mutation', args.contextValue)
+        const answer = toAnswer(result as ExecutionResult, operation === 'mutation', args)
         setResult(withHints(withStaleness(answer, stalenessMs()), args.contextValue))
       },
     }

@@ -18,7 +18,7 @@ export async function subscribe(args: ExecutionArgs): Promise<ResultStream | Exe
   const context = args.contextValue as Context
   const source = await inOperationSpan(args, () => createSourceEventStream(args))
   if (Symbol.asyncIterator in source) return createResultStream(source[Symbol.asyncIterator](), args, context)
-  return { ...source, errors: source.errors?.map(error => toClientError(error, context)) ?? [] }
+  return { ...source, errors: source.errors?.map(error => toClientError(error, args.schema, context)) ?? [] }
 }
 
 function createResultStream(source: AsyncIterator<unknown>, args: ExecutionArgs, context: Context): ResultStream {
@@ -27,14 +27,13 @@ function createResultStream(source: AsyncIterator<unknown>, args: ExecutionArgs,
   let ended = false
 
   async function executeEvent(event: unknown): Promise<ExecutionResult> {
-    return toAnswer(await execute({ ...args, rootValue: event, contextValue: { ...context } }), false, context)
+    return toAnswer(await execute({ ...args, rootValue: event, contextValue: { ...context } }), false, args)
   }
 
   function errorResult(error: unknown): ExecutionResult {
     const originalError = error instanceof Error ? error : new Error(String(error))
-    return {
-      errors: [withoutStatus(toClientError(new GraphQLError(originalError.message, { originalError }), context))],
-    }
+    const failure = new GraphQLError(originalError.message, { originalError })
+    return { errors: [withoutStatus(toClientError(failure, args.schema, context))] }
   }
 
   async function end(): Promise<void> {

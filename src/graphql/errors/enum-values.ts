@@ -2,26 +2,31 @@
 
 import { type GraphQLEnumType, GraphQLError, Kind, type ValueNode } from 'graphql'
 import { suggestNames } from '../../domain/nearest.ts'
-
-/** The values of larger enums are left to the documentation. */
-const maxListed = 12
-/** Longer texts are like no value. */
-const maxComparedLength = 60
+import { maxListed, type Notation, printName } from './inputs.ts'
+import { maxComparedLength } from './ways.ts'
 
 /** Replaces the errors of the enum by those that say which values there are. */
 export function explainValues(type: GraphQLEnumType): void {
   const { name, parseValue, parseLiteral } = type
   const names = type.getValues().map(value => value.name)
   type.parseValue = (value, ...rest) => {
-    if (typeof value === 'string' && !type.getValue(value)) throw unknownValue(name, names, value)
+    if (typeof value !== 'string') throw noValue(name, names, 'json')
+    if (!type.getValue(value)) throw unknownValue(name, names, value)
     return parseValue.call(type, value, ...rest)
   }
   type.parseLiteral = (node, ...rest) => {
-    if (node.kind === Kind.STRING && type.getValue(node.value)) throw quotedValue(name, node)
-    if ((node.kind === Kind.STRING || node.kind === Kind.ENUM) && !type.getValue(node.value))
-      throw unknownValue(name, names, node.value, node)
+    if (node.kind !== Kind.STRING && node.kind !== Kind.ENUM) throw noValue(name, names, 'document', node)
+    if (!type.getValue(node.value)) throw unknownValue(name, names, node.value, node)
+    if (node.kind === Kind.STRING) throw quotedValue(name, node)
     return parseLiteral.call(type, node, ...rest)
   }
+}
+
+/** Filters of numbers and texts take objects, so one may be in place of a value. */
+function noValue(type: string, names: readonly string[], notation: Notation, node?: ValueNode): GraphQLError {
+  const example = printName(names[0] ?? '', notation)
+  const message = `The enum "${type}" takes a value by itself, such as ${example}.${listValues(names)}`
+  return new GraphQLError(message, { nodes: node ?? null })
 }
 
 function quotedValue(type: string, node: ValueNode): GraphQLError {
@@ -31,9 +36,12 @@ function quotedValue(type: string, node: ValueNode): GraphQLError {
 /** Repeats only what is like a value of the enum: anything else may be a password in the wrong place. */
 function unknownValue(type: string, names: readonly string[], sent: string, node?: ValueNode): GraphQLError {
   const meant = sent.length <= maxComparedLength ? suggestNames(sent, names) : ''
-  const listed = names.length <= maxListed ? ` There are ${names.map(each => `"${each}"`).join(', ')}.` : ''
   const message = meant
     ? `"${sent}" is not a value of the enum "${type}".${meant}`
-    : `Value does not exist in "${type}" enum.${listed}`
+    : `Value does not exist in "${type}" enum.${listValues(names)}`
   return new GraphQLError(message, { nodes: node ?? null })
+}
+
+function listValues(names: readonly string[]): string {
+  return names.length <= maxListed ? ` There are ${names.map(each => `"${each}"`).join(', ')}.` : ''
 }

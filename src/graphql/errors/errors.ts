@@ -1,4 +1,4 @@
-import { type DocumentNode, GraphQLError } from 'graphql'
+import { type DocumentNode, GraphQLError, type GraphQLSchema } from 'graphql'
 import { DomainError, type Issue } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
 import { retryAdviceOf } from '../../domain/retry.ts'
@@ -9,6 +9,7 @@ import type { Context } from '../context.ts'
 import { nameOf } from '../enum.ts'
 import { redactMessage } from '../redact-values.ts'
 import { type FaceErrorCode, statusOf } from './codes.ts'
+import { explain } from './explain.ts'
 import { extensionsOf, replaceError } from './face-errors.ts'
 import { printMessage } from './message.ts'
 import { placeOf } from './place.ts'
@@ -39,14 +40,21 @@ function printIssue({ path, message }: Issue) {
 }
 
 /** The error that the client may see: a refusal as it is, any other error without its message. */
-export function toClientError(error: GraphQLError, { requestId, log }: Context): GraphQLError {
+export function toClientError(error: GraphQLError, schema: GraphQLSchema, context: Context): GraphQLError {
   const { originalError } = error
-  if (!originalError || originalError instanceof GraphQLError) {
-    // GraphQL's own errors about variables have no code.
-    return error.extensions['code']
-      ? error
-      : replaceError(error, redactMessage(error), { ...error.extensions, ...extensionsOf('BAD_USER_INPUT') })
-  }
+  if (originalError && !(originalError instanceof GraphQLError)) return thrownError(error, originalError, context)
+  if (error.extensions['code']) return error
+  // GraphQL's own errors about variables have no code.
+  const message = explain(redactMessage(error), schema)
+  return replaceError(error, message, { ...error.extensions, ...extensionsOf('BAD_USER_INPUT') })
+}
+
+/** The same for an error that is not of GraphQL. */
+export function thrownError(
+  error: GraphQLError,
+  originalError: Error,
+  { requestId, log }: Pick<Context, 'requestId' | 'log'>,
+): GraphQLError {
   const known = translateDatabaseError(originalError)
   if (known instanceof DomainError) {
     const { message, extensions } = refusalError(known)
@@ -76,13 +84,18 @@ function headersOf({ code, details }: DomainError): Record<string, string> {
 }
 
 /**
- * GraphQL's parse or validation error with its code and status, with the place of the value that it is about, and without the
- * values that the client sent. Yoga keeps it for the next request with the same text.
+ * GraphQL's parse or validation error with its code and status, and without the values that the client sent. With a document, it
+ * has the place of the value that it is about, and what to write instead. Yoga keeps it for the next request with the same text.
  */
-export function redactError(error: GraphQLError, code: FaceErrorCode, document?: DocumentNode): GraphQLError {
+export function redactError(
+  error: GraphQLError,
+  code: FaceErrorCode,
+  validated?: { document: DocumentNode; schema: GraphQLSchema },
+): GraphQLError {
   const http = { status: 400, spec: true }
-  const place = document && placeOf(document, error.nodes?.[0])
-  const message = redactMessage(error)
+  const place = validated && placeOf(validated.document, error.nodes?.[0])
+  const redacted = redactMessage(error)
+  const message = validated ? explain(redacted, validated.schema) : redacted
   return replaceError(error, place ? `Invalid value at "${place}"; ${message}` : message, {
     ...error.extensions,
     ...extensionsOf(code),

@@ -7,7 +7,8 @@ import { repeatsRule } from './repeats.ts'
 export const validateWithinLimits: typeof validate = (schema, document, rules, options) => {
   for (const step of [[limitsRule, NoFragmentCyclesRule], [repeatsRule], rules]) {
     const errors = validate(schema, document, step, { ...options, maxErrors: operationLimits.errors })
-    if (errors.length > 0) return errors.map(error => redactError(error, 'GRAPHQL_VALIDATION_FAILED', document))
+    if (errors.length > 0)
+      return errors.map(error => redactError(error, 'GRAPHQL_VALIDATION_FAILED', { document, schema }))
   }
   return []
 }

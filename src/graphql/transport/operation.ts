@@ -5,7 +5,7 @@ import { type DocumentNode, type ExecutionArgs, GraphQLError, getOperationAST } 
 import type { YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '../context.ts'
 import { createDocumentCache } from '../document-cache.ts'
-import { toClientError } from '../errors/errors.ts'
+import { thrownError } from '../errors/errors.ts'
 import { faceError, replaceError } from '../errors/face-errors.ts'
 import { checkVariables } from '../plugins.ts'
 
@@ -45,7 +45,7 @@ export async function prepareOperation(
     return { schema, document, contextValue, variableValues, operationName, execute }
   } catch (error) {
     if (error instanceof GraphQLError) return [error]
-    return [withStatus(toClientError(new GraphQLError('', { originalError: toError(error) }), context), 500)]
+    return [withStatus(thrownError(new GraphQLError(''), toError(error), context), 500)]
   }
 }
 

@@ -30,6 +30,9 @@ const specErrors = async (spec: object) =>
 const errorAt = (path: string, reason: string) => [
   `Variable "$input" got invalid value at "input.spec.${path}"; ${reason}`,
 ]
+const itsFields = ' It takes these fields: "host", "username", "password".'
+const rentInput =
+  '"RentInstanceInput" is an object, such as {"offerId": "…", "spec": {"source": {"image": "…"}}}. It takes these fields: "offerId", "terms", "spec", "failIfUnavailable", "idempotencyKey".'
 
 describe('an error about a variable', () => {
   it('names the path and the reason but not the value', async () => {
@@ -43,20 +46,24 @@ describe('an error about a variable', () => {
       errorAt('env[0].secret', 'Boolean cannot represent a non boolean value: a string.'),
     )
     expect(await specErrors({ registry: secret })).toEqual(
-      errorAt('registry', 'Expected type "RegistryCredentialInput" to be an object.'),
+      errorAt(
+        'registry',
+        `"RegistryCredentialInput" is an object, such as {"host": "…", "username": "…"}.${itsFields}`,
+      ),
     )
     expect(await specErrors({ registry: { host: 'h', password: secret } })).toEqual(
       errorAt('registry', 'Field "username" of required type "String!" was not provided.'),
     )
     expect(await specErrors({ source: { image: secret, template: { by: { hashId: secret } } } })).toEqual(
-      errorAt('source', 'Exactly one key must be specified for OneOf type "LaunchSourceInput".'),
+      errorAt(
+        'source',
+        '"LaunchSourceInput" is an object, such as {"image": "…"}. It takes exactly one of these fields: "image", "template".',
+      ),
     )
     expect(await specErrors({ ports: [{ containerPort: secret }] })).toEqual(
       errorAt('ports[0].containerPort', 'Int cannot represent non-integer value: a string.'),
     )
-    expect(await errorMessages(quote, { input: secret })).toEqual([
-      'Variable "$input" got invalid value; Expected type "RentInstanceInput" to be an object.',
-    ])
+    expect(await errorMessages(quote, { input: secret })).toEqual([`Variable "$input" got invalid value; ${rentInput}`])
   })
 
   it('redacts values that imitate the rest of the message', async () => {
@@ -68,7 +75,7 @@ describe('an error about a variable', () => {
         errorAt('kind', 'Value does not exist in "InstanceKind" enum. There are "CONTAINER", "VM".'),
       )
       expect(await errorMessages(quote, { input: image })).toEqual([
-        'Variable "$input" got invalid value; Expected type "RentInstanceInput" to be an object.',
+        `Variable "$input" got invalid value; ${rentInput}`,
       ])
     }
   })
@@ -101,7 +108,7 @@ describe('an error about a literal in the document', () => {
     ],
     [
       '{ rentQuote(input: { offerId: "1", spec: { source: { image: "u" }, registry: "hunter2" } }) { waits } }',
-      'Invalid value at "input.spec.registry"; Expected value of type "RegistryCredentialInput".',
+      `Invalid value at "input.spec.registry"; "RegistryCredentialInput" is an object, such as {host: "…", username: "…"}.${itsFields}`,
     ],
     [
       '{ rentQuote(input: { offerId: "1", spec: { source: { image: "u" }, kind: "hunter2" } }) { waits } }',
@@ -109,7 +116,7 @@ describe('an error about a literal in the document', () => {
     ],
     [
       '{ offers(filter: { region: [hunter2] }) { nodes { id } } }',
-      'Invalid value at "filter.region"; Value does not exist in "Region" enum. There are "AFRICA", "ASIA", "EUROPE", "MIDDLE_EAST", "NORTH_AMERICA", "OCEANIA", "SOUTH_AMERICA".',
+      'Invalid value at "filter.region[0]"; Value does not exist in "Region" enum. There are "AFRICA", "ASIA", "EUROPE", "MIDDLE_EAST", "NORTH_AMERICA", "OCEANIA", "SOUTH_AMERICA".',
     ],
     ['{ offers(first: """hunter2""" "hunter2") { nodes { id } } }', 'Syntax Error: Expected Name, found String.'],
     ['{ offers(first: 1 """hunter2""") { nodes { id } } }', 'Syntax Error: Expected Name, found BlockString.'],
@@ -121,7 +128,7 @@ describe('an error about a literal in the document', () => {
 it('an error about a value of an enum in quotes says so', async () => {
   const query = '{ offers(filter: { region: ["EUROPE"] }) { nodes { id } } }'
   expect(await errorMessages(query)).toEqual([
-    'Invalid value at "filter.region"; A value of the enum "Region" must be written without quotes.',
+    'Invalid value at "filter.region[0]"; A value of the enum "Region" must be written without quotes.',
   ])
 })
 
