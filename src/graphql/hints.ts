@@ -1,7 +1,9 @@
-// Adds hints to `extensions.hints` of an answer, about fields that found nothing. Finding nothing is no error.
+// Adds hints to `extensions.hints` of an answer, about fields that found nothing, and about refusals that it does not show. Finding
+// nothing is no error.
 
 import { type ExecutionResult, type ResponsePath, responsePathAsArray } from 'graphql'
 import type { Context } from './context.ts'
+import { hintsOfUnseen } from './errors/unseen-refusals.ts'
 
 type Hinted = { path: readonly (string | number)[]; messages: string[] }
 
@@ -22,6 +24,7 @@ export async function addHints(context: Context, path: ResponsePath, read: () =>
 
 export function withHints(answer: ExecutionResult, context: Context): ExecutionResult {
   const hinted = hintedFields.get(context) ?? []
-  const hints = hinted.flatMap(({ path, messages }) => messages.map(message => ({ path, message })))
+  const found = hinted.flatMap(({ path, messages }) => messages.map(message => ({ path, message })))
+  const hints = [...found, ...hintsOfUnseen(answer, context)]
   return hints.length > 0 ? { ...answer, extensions: { ...answer.extensions, hints } } : answer
 }

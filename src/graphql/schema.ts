@@ -1,8 +1,7 @@
 // The whole schema. Each noun lists its own types and fields in its folder.
 
-import { isEnumType, isIntrospectionType } from 'graphql'
 import { builder } from './builder.ts'
-import { explainValues } from './errors/enum-values.ts'
+import { withErrors } from './errors/schema.ts'
 import { orderForExplorers } from './graphiql/explorer-order.ts'
 import { clearLoaders } from './loader.ts'
 import { withPermissions } from './permission.ts'
@@ -28,10 +27,7 @@ builder.subscriptionType({
 })
 builder.queryType({ description: 'Reads. Every request needs an API key in the header `Authorization: Bearer <key>`.' })
 
-export const schema = orderForExplorers(withPermissions(builder.toSchema({ sortSchema: false })))
-
-for (const type of Object.values(schema.getTypeMap()))
-  if (isEnumType(type) && !isIntrospectionType(type)) explainValues(type)
+export const schema = orderForExplorers(withErrors(withPermissions(builder.toSchema({ sortSchema: false }))))
 
 // Each mutation clears the loaders, so its own answer and the mutations after it read the changed data.
 for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {

@@ -1,4 +1,4 @@
-import { brandWithType } from '@pothos/core'
+import { brandWithType, getTypeBrand } from '@pothos/core'
 import type { DomainError } from '../../domain/errors.ts'
 import { isRefusalCode, type RefusalCode } from './codes.ts'
 import { printMessage } from './message.ts'
@@ -11,6 +11,11 @@ export function toRefusalValue(error: DomainError): RefusalValue {
   const value = { ...error, message: printMessage(error) }
   brandWithType(value, refusalTypes[error.code])
   return value
+}
+
+export function isRefusalValue(value: unknown): value is RefusalValue {
+  const types: readonly unknown[] = Object.values(refusalTypes)
+  return types.includes(getTypeBrand(value))
 }
 
 function hasType(error: DomainError): error is DomainError<RefusalCode> {

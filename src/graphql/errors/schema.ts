@@ -1,0 +1,11 @@
+import { type GraphQLSchema, isEnumType, isIntrospectionType } from 'graphql'
+import { explainValues } from './enum-values.ts'
+import { noteRefusals } from './unseen-refusals.ts'
+
+/** Makes enums say which values they have, and mutations note their refusals. */
+export function withErrors(schema: GraphQLSchema): GraphQLSchema {
+  for (const type of Object.values(schema.getTypeMap()))
+    if (isEnumType(type) && !isIntrospectionType(type)) explainValues(type)
+  for (const mutation of Object.values(schema.getMutationType()?.getFields() ?? {})) noteRefusals(mutation)
+  return schema
+}
