@@ -73,8 +73,8 @@ export type DetailsOf = {
    * `instanceId`: null if the error is about a machine. `onDemand`: a new bid was refused because the price is fixed.
    */
   INVALID_STATE: { instanceId: bigint | null; onDemand: boolean }
-  /** `instanceId`: the instance that holds the volume. */
-  VOLUME_UNAVAILABLE: { volumeId: bigint; instanceId: bigint }
+  /** `instanceId`: the instance that holds the volume. `removing`: it is destroyed, and releases the volume soon. */
+  VOLUME_UNAVAILABLE: { volumeId: bigint; instanceId: bigint; removing: boolean }
   /** `attempts`: the offers that were tried. `nearest`: null if some were, or nothing comes near. */
   NO_OFFER_RENTED: { attempts: Attempt[]; reason: NoOfferReason; nearest: OfferFacts | null }
   IDEMPOTENCY_KEY_REUSED: undefined

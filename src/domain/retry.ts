@@ -26,10 +26,10 @@ export const retryAdvice: { [Code in ErrorCode]: RetryAdvice | ((details: Detail
   START_BACKOFF: 'later',
   SSH_KEY_REQUIRED: 'afterFix',
   INVALID_STATE: 'afterFix',
-  // The instance that holds the volume may release it soon.
-  VOLUME_UNAVAILABLE: 'later',
-  // Another offer may match later.
-  NO_OFFER_RENTED: 'later',
+  // An instance keeps its volume until the renter destroys it, and then for a moment.
+  VOLUME_UNAVAILABLE: ({ removing }) => (removing ? 'later' : 'afterFix'),
+  // What nothing matches now, at this price, nothing matches soon.
+  NO_OFFER_RENTED: ({ reason }) => (reason === 'nothingFree' || reason === 'attemptsFailed' ? 'later' : 'afterFix'),
   IDEMPOTENCY_KEY_REUSED: 'afterFix',
   // The first request ends within seconds. A repetition then gets its result.
   IDEMPOTENCY_IN_PROGRESS: 'later',

@@ -74,7 +74,7 @@ export function volumeInUse(id: bigint, instanceId: bigint, removing: boolean): 
   const message = removing
     ? withIds`${attached}, which is destroyed and being removed. Try again in a moment.`
     : withIds`${attached}. Destroy the instance first.`
-  return new DomainError('VOLUME_UNAVAILABLE', message, { volumeId: id, instanceId })
+  return new DomainError('VOLUME_UNAVAILABLE', message, { volumeId: id, instanceId, removing })
 }
 
 /** The details are empty: no instance was rented with a volume offer, and the alternatives are offers of GPUs. */

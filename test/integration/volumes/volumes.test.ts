@@ -260,7 +260,7 @@ describe('a deletion', () => {
     const refused = {
       __typename: 'VolumeUnavailableError',
       code: 'VOLUME_UNAVAILABLE',
-      retry: 'LATER',
+      retry: 'AFTER_FIX',
       volume: { id: `vol_${volumeId}` },
       attachedTo: { id: `ins_${instanceId}` },
     }

@@ -8,8 +8,6 @@ const codesWith = (advice: string) =>
 it('advises to repeat the identical request only after errors that end on their own', () => {
   expect(codesWith('later')).toEqual([
     'START_BACKOFF',
-    'VOLUME_UNAVAILABLE',
-    'NO_OFFER_RENTED',
     'IDEMPOTENCY_IN_PROGRESS',
     'TOO_MANY_STREAMS',
     'RATE_LIMITED',
@@ -25,6 +23,24 @@ it.each([
   ['GATEWAY_STOPS', 'later'],
 ] as const)('advises after a stream that ended with %s: %s', (ending, advice) => {
   expect(retryAdviceOf(new DomainError('STREAM_ENDED', 'Ended.', { ending }))).toBe(advice)
+})
+
+it.each([
+  ['nothingMatches', 'afterFix'],
+  ['tooExpensive', 'afterFix'],
+  ['nothingFree', 'later'],
+  ['attemptsFailed', 'later'],
+] as const)('advises after a search for the best offer that ended with %s: %s', (reason, advice) => {
+  const details = { attempts: [], reason, nearest: null }
+  expect(retryAdviceOf(new DomainError('NO_OFFER_RENTED', 'None.', details))).toBe(advice)
+})
+
+it.each([
+  [true, 'later'],
+  [false, 'afterFix'],
+] as const)('advises to repeat what needs a volume only while its instance is removed: %s', (removing, advice) => {
+  const details = { volumeId: 1n, instanceId: 1n, removing }
+  expect(retryAdviceOf(new DomainError('VOLUME_UNAVAILABLE', 'In use.', details))).toBe(advice)
 })
 
 it('calls a request hopeless only if what it names is gone or taken', () => {

@@ -93,7 +93,7 @@ describe('the best offer', () => {
     expect(await best({ terms: { onDemand: { maxPricePerHour: '0.3' } } })).toMatchObject({
       code: 'NO_OFFER_RENTED',
       attempts: [],
-      retry: 'LATER',
+      retry: 'AFTER_FIX',
     })
     expect(await best({ terms: { onDemand: { maxPricePerHour: '0.304' } } })).toMatchObject({
       __typename: 'RentBestOfferSuccess',
