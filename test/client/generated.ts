@@ -351,6 +351,7 @@ export type OfferFilter = {
   cpuCores?: IntFilter | null | undefined;
   cpuCoresEffective?: FloatFilter | null | undefined;
   cpuGhz?: FloatFilter | null | undefined;
+  cpuRamGb?: FloatFilter | null | undefined;
   cpuRamMb?: IntFilter | null | undefined;
   cudaVersion?: VersionFilter | null | undefined;
   datacenter?: boolean | null | undefined;
@@ -415,6 +416,7 @@ export type OfferOrderField =
   | 'CPU_CORES'
   | 'CPU_CORES_EFFECTIVE'
   | 'CPU_GHZ'
+  | 'CPU_RAM_GB'
   | 'CPU_RAM_MB'
   | 'CUDA_VERSION'
   | 'DISK_PRICE_PER_GB_MONTH'

@@ -76,6 +76,7 @@ export const offerFields = {
   cpuCoresEffective: number(cpuCoresEffectiveOf),
   cpuGhz: number(offer => offer.machine.cpuGhz),
   cpuRamMb: number(offer => offer.machine.cpuRamMb),
+  cpuRamGb: number(offer => offer.machine.cpuRamMb / 1000),
   hasAvx: boolean(offer => offer.machine.hasAvx),
   motherboard: text(offer => offer.machine.motherboard),
   osVersion: version(offer => offer.machine.osVersion),

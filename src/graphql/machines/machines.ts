@@ -76,7 +76,12 @@ export const Machine = builder.prismaObject('Machine', {
     cpuArch: t.exposeString('cpuArch', { description: 'CPU architecture: `amd64` or `arm64`.' }),
     cpuCores: t.exposeInt('cpuCores', { description: 'Number of virtual cores of the whole machine.' }),
     cpuGhz: t.exposeFloat('cpuGhz', { description: 'CPU clock speed in GHz.' }),
-    cpuRamMb: t.exposeInt('cpuRamMb', { description: 'Main memory of the whole machine in MB.' }),
+    cpuRamGb: t.float({
+      description: 'Main memory of the whole machine in GB.',
+      select: { cpuRamMb: true },
+      resolve: ({ cpuRamMb }) => cpuRamMb / 1000,
+    }),
+    cpuRamMb: t.exposeInt('cpuRamMb', { description: 'Main memory of the whole machine in MB: 1,000 are a GB.' }),
     hasAvx: t.exposeBoolean('hasAvx', { description: 'Whether the CPU has AVX instructions.' }),
     motherboard: t.exposeString('motherboard', { description: 'Name of the motherboard, as its maker states it.' }),
     osVersion: t.exposeString('osVersion', {

@@ -52,6 +52,7 @@ export const orderFields = {
   CPU_CORES: { value: 'cpuCores', description: 'Number of virtual cores of the whole machine.' },
   CPU_CORES_EFFECTIVE: { value: 'cpuCoresEffective', description: 'Number of virtual cores that come with the GPUs.' },
   CPU_GHZ: { value: 'cpuGhz', description: 'CPU clock speed of the machine.' },
+  CPU_RAM_GB: { value: 'cpuRamGb', description: 'Main memory of the whole machine.' },
   CPU_RAM_MB: { value: 'cpuRamMb', description: 'Main memory of the whole machine.' },
   MAX_DISK_GB: { value: 'maxDiskGb', description: 'Largest disk that a rental of the offer can have.' },
   TOTAL_DISK_GB: { value: 'totalDiskGb', description: 'Disk size of the whole machine.' },

@@ -90,6 +90,7 @@ export async function referenceFor(prisma: PrismaClient, accountId: number, now:
   const machine = ({ id, hostId, diskMb, freeDiskMb, verification, gpuModel: model, ...same }: MachineRow): Item => ({
     ...{ __typename: 'Machine', ...same, id: `mch_${id}`, host: { __typename: 'Host', id: `hst_${hostId}` } },
     ...{ totalDiskGb: diskMb / 1000, freeDiskGb: freeDiskMb / 1000, verification: upper(verification) },
+    cpuRamGb: same.cpuRamMb / 1000,
     gpu: gpuModel(model),
   })
   const offer = (row: OfferRow): Item => {

@@ -150,6 +150,7 @@ const plainColumns: Record<Exclude<OfferField, ContextualField>, FieldColumn> = 
   cpuCoresEffective: ofShare(['cpu_cores', 'num_gpus'], '((m.cpu_cores * k.num_gpus)::float8 / m.num_gpus)'),
   cpuGhz: ofMachine('cpu_ghz'),
   cpuRamMb: ofMachine('cpu_ram_mb'),
+  cpuRamGb: ofMachine('cpu_ram_mb', inGb),
   hasAvx: ofMachine('has_avx'),
   motherboard: ofMachine('motherboard'),
   osVersion: versionOfMachine('os_version'),
