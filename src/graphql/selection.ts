@@ -61,13 +61,27 @@ export function pageSelectionOf(context: Context, info: GraphQLResolveInfo): { i
 
 /** Whether the client asks for one of these fields below a field. A directive may still leave the field out. */
 export function asksForAny({ fieldNodes, fragments }: GraphQLResolveInfo, names: readonly string[]): boolean {
-  const asks = ({ selectionSet }: { selectionSet?: SelectionSetNode | undefined }): boolean =>
-    (selectionSet?.selections ?? []).some(selection => {
-      if (selection.kind === Kind.FIELD) return names.includes(selection.name.value)
+  return fieldsBelow(fieldNodes, fragments, names).length > 0
+}
+
+/** The fields with this name of the items of a connection. */
+export function itemFields({ fieldNodes, fragments }: GraphQLResolveInfo, name: string): FieldNode[] {
+  const below = (fields: readonly FieldNode[], wanted: string) => fieldsBelow(fields, fragments, [wanted])
+  return below([...below(fieldNodes, 'nodes'), ...below(below(fieldNodes, 'edges'), 'node')], name)
+}
+
+function fieldsBelow(
+  parents: readonly { selectionSet?: SelectionSetNode | undefined }[],
+  fragments: GraphQLResolveInfo['fragments'],
+  names: readonly string[],
+): FieldNode[] {
+  return parents
+    .flatMap(({ selectionSet }) => selectionSet?.selections ?? [])
+    .flatMap(selection => {
+      if (selection.kind === Kind.FIELD) return names.includes(selection.name.value) ? [selection] : []
       const inner = selection.kind === Kind.FRAGMENT_SPREAD ? fragments[selection.name.value] : selection
-      return inner !== undefined && asks(inner)
+      return inner ? fieldsBelow([inner], fragments, names) : []
     })
-  return fieldNodes.some(asks)
 }
 
 /** Directives such as `@include` make a selection depend on variables. */

@@ -8,6 +8,7 @@ import {
 } from '../conditions.ts'
 import { type Issue, invalidInput } from '../errors.ts'
 import { type InstantFilter, instantFilterIssues } from '../instants.ts'
+import { type Condition, type Operator, parseCondition } from '../offers/filter.ts'
 import type { RentalKind } from '../offers/offers.ts'
 import { textProblem } from '../texts.ts'
 import type { InstanceStatus, TargetState } from './states.ts'
@@ -53,6 +54,15 @@ export function checkInstanceFilter(filter: InstanceFilter): void {
     ...instantFilterIssues(filter.createdAt ?? {}, 'filter.createdAt'),
   ]
   if (issues.length > 0) throw invalidInput(issues)
+}
+
+/** The conditions on the name of the GPU model, as a search for offers has them. */
+export function gpuNameConditions({ gpuName = {} }: InstanceFilter): Condition[] {
+  return Object.entries(gpuName).flatMap(([operator, operand]) => {
+    // Safe: the fields of text conditions are operators.
+    const condition = operand === undefined ? '' : parseCondition('gpuName', operator as Operator, operand)
+    return typeof condition === 'string' ? [] : [condition]
+  })
 }
 
 function textIssue(text: string | undefined, path: string): Issue[] {

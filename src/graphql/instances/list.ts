@@ -1,6 +1,8 @@
+import { gpuNameConditions } from '../../domain/instances/filter.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
+import { addSearchHints } from '../offers/search-hints.ts'
 import { pageSelectionOf } from '../selection.ts'
 import { InstanceFilter, parseInstanceFilter } from './filter.ts'
 import { Instance } from './instances.ts'
@@ -56,6 +58,8 @@ builder.queryField('instances', t =>
         const search = { filter: parseInstanceFilter(filter ?? {}), order: orderBy }
         const { services, actor } = context
         const result = await services.instances.page(actor, search, page, pageSelectionOf(context, info))
+        const conditions = gpuNameConditions(search.filter)
+        await addSearchHints(context, info, { input: filter, filter: { conditions, anyOf: [] } })
         return { search, ...connectionOf(result) }
       },
     },

@@ -6,7 +6,6 @@ import { authorizeOperation } from '../../services/authorize.ts'
 import { builder } from '../builder.ts'
 import { connectionOf, emptyPage, pageComplexity } from '../connection.ts'
 import { OrderDirection } from '../filters.ts'
-import { addHints } from '../hints.ts'
 import { asksForAny, pageSelectionOf } from '../selection.ts'
 import { facetsComplexity, OfferFacet, OfferFacetField } from './facets.ts'
 import { OfferFilter } from './filter.ts'
@@ -14,6 +13,7 @@ import { Offer } from './offers.ts'
 import { orderFields } from './order-fields.ts'
 import { parseOfferFilter } from './parse-filter.ts'
 import { OfferPricingInput, parsePricing } from './price.ts'
+import { addSearchHints } from './search-hints.ts'
 
 const OfferOrderField = builder.enumType('OfferOrderField', {
   description: 'Figures that offers can be sorted by, each named as its field. New values may be added.',
@@ -90,8 +90,7 @@ builder.queryField('offers', t =>
         const result = await reading.catch((error: unknown) =>
           Promise.reject(renameIssuePaths(error, { order: 'orderBy' })),
         )
-        if (readsPage && result.edges.length === 0)
-          await addHints(context, info.path, () => services.offers.hints(actor, search.filter))
+        await addSearchHints(context, info, { input: filter, ...search })
         const count = lazy(() => services.offers.count(actor, search))
         return { search, count, ...connectionOf(result) }
       },

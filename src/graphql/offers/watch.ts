@@ -41,7 +41,8 @@ builder.subscriptionField('offerChanges', t =>
       filter: t.arg({
         type: OfferFilter,
         required: true,
-        description: 'Offers to watch. Only those that can be rented now, unless `availability` says otherwise.',
+        description:
+          'Offers to watch. Only those that can be rented now, unless `availability` says otherwise. Names of GPU models, countries and CPU architectures that do not exist are refused; `startsWith` and `contains` can wait for a model that is new.',
       }),
       pricing: t.arg({
         type: OfferPricingInput,

@@ -17,6 +17,7 @@ import { createSelectedLoader } from '../loader.ts'
 import { Machine, Region } from '../machines/machines.ts'
 import { Node } from '../nodes/node.ts'
 import { parseConditions } from '../offers/parse-filter.ts'
+import { addSearchHints } from '../offers/search-hints.ts'
 import { pageSelectionOf } from '../selection.ts'
 
 const VolumeOfferPrice = builder.objectRef<VolumeOfferPriceShape>('VolumeOfferPrice').implement({
@@ -158,6 +159,7 @@ builder.queryField('volumeOffers', t =>
         const conditions = parseConditions(filter ?? {}) as VolumeOfferCondition[]
         const search = { conditions, sizeGb, order: orderBy }
         const found = await services.volumes.pageOffers(actor, search, page, pageSelectionOf(context, info))
+        await addSearchHints(context, info, { input: filter, filter: { conditions, anyOf: [] } })
         return { search, ...connectionOf(found) }
       },
     },

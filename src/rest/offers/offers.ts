@@ -93,6 +93,6 @@ async function search({ services, actor }: SearchContext, request: Record<string
   const offers = await services.offers.search(actor, search, limit, offerRowSelect)
   const present = (offer: (typeof offers)[number]) =>
     selectColumns<OfferRow, OfferColumns>(offerRow(offer, search.pricing), columns)
-  const hints = offers.length === 0 ? await services.offers.hints(actor, search.filter) : []
+  const hints = offers.length === 0 ? await services.offers.hints(search.filter) : []
   return { offers: await mapInTurns(offers, present), ...(hints.length > 0 && { hint: hints.join(' ') }) }
 }

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { int4, type RowOf, text } from '../../database/row-types.ts'
+import { int4, type RowOf } from '../../database/row-types.ts'
 import { readingOf, withValues } from '../../database/selection/reading.ts'
 import type { Selected, SelectOf } from '../../database/selection/selected.ts'
 import { nameIfRepeated, withoutStatementName } from '../../database/statement-names.ts'
@@ -12,8 +12,7 @@ import {
   facetOf,
   maxCountedValues,
 } from '../../domain/offers/facets.ts'
-import type { Condition, OfferFilter } from '../../domain/offers/filter.ts'
-import { hintsOf, namesGpuModels } from '../../domain/offers/hints.ts'
+import type { Condition } from '../../domain/offers/filter.ts'
 import { maxCounted, type OfferFacts, type Pricing } from '../../domain/offers/offers.ts'
 import { completeOrder, type OrderKey, positionFrom, reverseOrder } from '../../domain/offers/order.ts'
 import { parseOfferCursor, printOfferCursor } from '../../domain/offers/page.ts'
@@ -32,8 +31,6 @@ type AlternativesQuery = { offerId: bigint; gpuName: string; numGpus: number; pr
 
 /** What a read asks of offers. */
 export type OfferSelect = SelectOf<OfferFacts>
-
-const modelNames = Prisma.sql`SELECT name FROM gpu_models ORDER BY name`
 
 /** Enough for a page of most searches, and read in milliseconds. */
 export const defaultLimits: ReadLimits = { offers: 2_000, machines: 3_000, count: maxCounted }
@@ -89,18 +86,6 @@ export function offerReadServices(deps: ReadDeps, limits = defaultLimits) {
     async checkPage(actor: Actor, search: OfferSearch, page: PageArguments): Promise<void> {
       authorize(actor, 'offers.search')
       pageStatement(database, search, page, { id: true })
-    },
-
-    /** What a search that found nothing may have meant: see hints.ts. Reads only the names that the filter is compared with. */
-    async hints(actor: Actor, filter: OfferFilter): Promise<string[]> {
-      authorize(actor, 'offers.search')
-      const models = namesGpuModels(filter)
-        ? await readStale(deps, ({ query }) => query(modelNames, { name: text }))
-        : []
-      return hintsOf(
-        filter,
-        models.map(({ name }) => name),
-      )
     },
 
     /** The number of matches or, if there are more than are counted, how many are counted. */

@@ -17,6 +17,7 @@ import { authorize } from '../authorize.ts'
 import type { Deps } from '../deps.ts'
 import { createStream, type FeedSubscription } from '../feed.ts'
 import { limitConcurrency } from '../turns.ts'
+import { refuseUnknownNames } from './names.ts'
 import { findOffers } from './offers.ts'
 import { createOfferReader, createView, type OfferView } from './reader.ts'
 import { createRememberedOffers, diffOffers, type RememberedOffers, takeEndedMachines } from './remembered.ts'
@@ -44,6 +45,7 @@ export function offerWatchServices(deps: Deps) {
     /** Streams the changes of matching offers from now on, including offers that a bundle hides in searches. */
     async watch(actor: Actor, filter: OfferFilter, pricing: Pricing): Promise<AsyncIterableIterator<OfferChange>> {
       authorize(actor, 'offers.watch')
+      await refuseUnknownNames(deps, filter)
       const remembered = createRememberedOffers(actor.accountId)
       const view = createView(filter, pricing)
       // Subscribes before it searches, so that no change in between is lost.

@@ -6,14 +6,19 @@ import {
   type OfferFilter,
   parseCondition,
 } from '../../../src/domain/offers/filter.ts'
-import { hintsOf, namesGpuModels } from '../../../src/domain/offers/hints.ts'
+import { hintsOf, memoryHints } from '../../../src/domain/offers/hints.ts'
+import { namesOf, unknownNameIssues, unknownNames } from '../../../src/domain/offers/names.ts'
 import { shareProblem } from '../../../src/domain/offers/shares.ts'
 
-const models = ['RTX 4090', 'H100 SXM', 'H100 PCIe', 'L40S']
+const stored = (...models: string[]) => ({
+  gpuName: namesOf(models),
+  city: namesOf(['Oslo', 'Malmö', 'Berlin', 'Porto']),
+})
+const names = stored('RTX 4090', 'H100 SXM', 'H100 PCIe', 'L40S')
 const filterBy = (...conditions: Condition[]): OfferFilter => ({ conditions, anyOf: [] })
-const hints = (...conditions: Condition[]) => hintsOf(filterBy(...conditions), models)
+const hints = (...conditions: Condition[]) => hintsOf(filterBy(...conditions), names)
 
-describe('a search that found nothing', () => {
+describe('a search', () => {
   it.each<[Condition, string]>([
     [
       { field: 'gpuName', operator: 'eq', value: 'h100' },
@@ -24,6 +29,19 @@ describe('a search that found nothing', () => {
       'No GPU model is called "rtx4091". Did you mean "RTX 4090"?',
     ],
     [{ field: 'gpuName', operator: 'contains', value: 'toaster' }, 'No GPU model is called "toaster".'],
+    [
+      { field: 'gpuName', operator: 'neq', value: 'rtx4090' },
+      'No GPU model is called "rtx4090". Did you mean "RTX 4090"?',
+    ],
+    [
+      { field: 'gpuName', operator: 'nin', values: ['l40s', 'l40t'] },
+      'No GPU model is called "l40t". Did you mean "L40S"?',
+    ],
+    [
+      { field: 'city', operator: 'eq', value: 'malmo' },
+      'No machine is in a city called "malmo". Did you mean "Malmö"?',
+    ],
+    [{ field: 'city', operator: 'startsWith', value: 'x' }, 'No machine is in a city called "x".'],
     [
       { field: 'country', operator: 'eq', value: 'germany' },
       'No country has the code "germany". Did you mean DE (Germany)?',
@@ -62,13 +80,14 @@ describe('a search that found nothing', () => {
     { field: 'gpuName', operator: 'eq', value: 'h100 sxm' },
     { field: 'gpuName', operator: 'startsWith', value: 'h100' },
     { field: 'gpuName', operator: 'contains', value: '4090' },
-    { field: 'gpuName', operator: 'neq', value: 'h100' },
-    { field: 'gpuName', operator: 'nin', values: ['h100'] },
+    { field: 'gpuName', operator: 'neq', value: 'rtx 4090' },
+    { field: 'gpuName', operator: 'nin', values: ['l40s'] },
     { field: 'country', operator: 'eq', value: 'de' },
     { field: 'reliability', operator: 'lte', value: 99 },
     { field: 'reliability', operator: 'gte', value: 1 },
     { field: 'numGpus', operator: 'gte', value: 99 },
-    { field: 'city', operator: 'eq', value: 'nowhere' },
+    { field: 'city', operator: 'eq', value: 'malmö' },
+    { field: 'motherboard', operator: 'eq', value: 'nothing' },
     inRegions(['europe', 'oceania']),
   ])('means what it says: %j', condition => {
     expect(hints(condition)).toEqual([])
@@ -80,22 +99,22 @@ describe('a search that found nothing', () => {
     ['in', ['toaster', 'RTX 4090'], 'toaster'],
   ])('is quoted as it was written: %s %j', (operator, operand, quoted) => {
     const condition = parseCondition('gpuName', operator, operand) as Condition
-    expect(hintsOf(filterBy(condition), models)).toEqual([`No GPU model is called "${quoted}".`])
+    expect(hints(condition)).toEqual([`No GPU model is called "${quoted}".`])
   })
 
   it('gets hints about its alternatives, each once and three in all', () => {
     const unknown = (value: string): Condition => ({ field: 'country', operator: 'eq', value })
     const filter = { conditions: [unknown('x1')], anyOf: ['x1', 'x2', 'x3', 'x4'].map(code => filterBy(unknown(code))) }
     const codes = ['x1', 'x2', 'x3'].map(code => `No country has the code "${code}".`)
-    expect(hintsOf(filter, [])).toEqual(codes)
+    expect(hintsOf(filter, names)).toEqual(codes)
   })
 
   it('lists the few names that there are, and none without any', () => {
     const toaster: Condition = { field: 'gpuName', operator: 'eq', value: 'toaster' }
-    expect(hintsOf(filterBy(toaster), ['RTX 4090', 'L40S'])).toEqual([
+    expect(hintsOf(filterBy(toaster), stored('RTX 4090', 'L40S'))).toEqual([
       'No GPU model is called "toaster". There are "RTX 4090", "L40S".',
     ])
-    expect(hintsOf(filterBy(toaster), [])).toEqual(['No GPU model is called "toaster".'])
+    expect(hintsOf(filterBy(toaster), stored())).toEqual(['No GPU model is called "toaster".'])
   })
 
   it('compares no long texts, and shows only their beginning', () => {
@@ -105,12 +124,48 @@ describe('a search that found nothing', () => {
   })
 })
 
-it('needs the names of GPU models only for a filter that compares with them', () => {
-  const sought: Condition = { field: 'gpuName', operator: 'eq', value: 'h100' }
-  expect(namesGpuModels(filterBy(sought))).toBe(true)
-  expect(namesGpuModels({ conditions: [], anyOf: [filterBy(sought)] })).toBe(true)
-  expect(namesGpuModels(filterBy({ field: 'gpuName', operator: 'neq', value: 'h100' }))).toBe(false)
-  expect(namesGpuModels(filterBy({ field: 'country', operator: 'eq', value: 'h100' }))).toBe(false)
+describe('the filter of a stream', () => {
+  const refusedPaths = (filter: OfferFilter) =>
+    unknownNameIssues(unknownNames(filter, names), names).map(({ path }) => path)
+
+  it('has issues about each name that nothing will have, at its place', () => {
+    const germany: Condition = { field: 'country', operator: 'neq', value: 'germany' }
+    const typo: Condition = { field: 'gpuName', operator: 'in', values: ['l40s', 'rtx4090'] }
+    const filter = { conditions: [germany], anyOf: [filterBy(), { conditions: [], anyOf: [filterBy(typo)] }] }
+    expect(unknownNameIssues(unknownNames(filter, names), names)).toEqual([
+      { path: 'filter.country.neq', message: 'No country has the code "germany". Did you mean DE (Germany)?' },
+      { path: 'filter.or.1.or.0.gpuName.in', message: 'No GPU model is called "rtx4090". Did you mean "RTX 4090"?' },
+    ])
+  })
+
+  it.each<Condition>([
+    { field: 'gpuName', operator: 'eq', value: 'l40s' },
+    { field: 'gpuName', operator: 'contains', value: 'b300' },
+    { field: 'gpuName', operator: 'startsWith', value: 'b300' },
+    { field: 'city', operator: 'eq', value: 'nowhere' },
+  ])('can wait for what may come: %j', condition => {
+    expect(refusedPaths(filterBy(condition))).toEqual([])
+  })
+})
+
+it.each<[Condition, string[]]>([
+  [
+    { field: 'gpuRamMb', operator: 'gte', value: 24 },
+    ['gpuRamMb is in MB, and 24 MB is less than any machine has. Use gpuRamGb to compare GB.'],
+  ],
+  [
+    { field: 'cpuRamMb', operator: 'lte', value: 512 },
+    ['cpuRamMb is in MB, and 512 MB is less than any machine has. Use cpuRamGb to compare GB.'],
+  ],
+  [
+    { field: 'gpuTotalRamMb', operator: 'in', values: [48, 48, 49_152] },
+    ['gpuTotalRamMb is in MB, and 48 MB is less than any machine has. Use gpuRamGb to compare the GB of one GPU.'],
+  ],
+  [{ field: 'gpuRamMb', operator: 'gte', value: 24_564 }, []],
+  [{ field: 'cpuRamMb', operator: 'gt', value: 0 }, []],
+  [{ field: 'gpuRamGb', operator: 'gte', value: 24 }, []],
+])('memory in MB may be meant in GB: %j', (condition, expected) => {
+  expect(memoryHints({ conditions: [], anyOf: [filterBy(condition)] })).toEqual(expected)
 })
 
 it.each([

@@ -14,6 +14,7 @@ import { matchesFilter, type OfferFilter } from '../../../domain/offers/filter.t
 import { type Offer, priceOffer } from '../../../domain/offers/offers.ts'
 import type { OrderKey } from '../../../domain/offers/order.ts'
 import type { Deps } from '../../deps.ts'
+import { offerNameServices } from '../../offers/names.ts'
 import { type OfferSearch, offerReadServices } from '../../offers/offers.ts'
 import { wholeOffer } from '../../offers/sql/source.ts'
 import { findTaken } from '../../offers/taken.ts'
@@ -41,7 +42,7 @@ export async function explainNoOffer(
   if (dear && !matchesFilter(dear, filter)) return tooExpensive(dear, passedOver)
   const anyState = withoutAvailability(filter)
   const taken = (await findCheapest(anyState)) ?? (await findRented(anyState))
-  const hints = taken ? [] : await offers.hints(actor, filter)
+  const hints = taken ? [] : await offerNameServices(deps).hints(filter)
   const nearest = hints.length > 0 ? undefined : await findCheapest(withoutOneCondition(filter))
   return noneFree({ taken, hints, nearest }, filter, passedOver)
 
