@@ -6,9 +6,11 @@ import { builder } from '../builder.ts'
 import { RentAttempt } from '../errors/best-offer-errors.ts'
 import { mutationResult } from '../errors/mutation-result.ts'
 import { idempotencyKey, replayed } from '../mutations.ts'
+import { emptyPlaces, writtenFilter } from '../offers/empty-conditions.ts'
 import { OfferFilter } from '../offers/filter.ts'
 import { parseOfferFilter } from '../offers/parse-filter.ts'
 import { defaultOrder, OfferOrder } from '../offers/search.ts'
+import { addSearchHints } from '../offers/search-hints.ts'
 import { selectionOf } from '../selection.ts'
 import { Instance, instanceById } from './instances.ts'
 import { InterruptibleTermsInput, rentedSelectionOf } from './rent.ts'
@@ -59,7 +61,8 @@ const RentBestOfferInput = builder.inputType('RentBestOfferInput', {
     filter: t.field({
       type: OfferFilter,
       required: true,
-      description: 'Offers to choose from. `{}` accepts any offer. A comparison without a value is rejected.',
+      description:
+        'Offers to choose from. `{}` accepts any offer. A condition without a value is rejected, also if it is null or its variable was not sent: it would match every offer.',
     }),
     orderBy: t.field({
       type: [OfferOrder],
@@ -142,13 +145,15 @@ builder.mutationField('rentBestOffer', t =>
         authorizeOperation(actor, 'instances.rent')
         const { filter, orderBy, terms, spec, maxAttempts, replace } = input
         const rentInput = {
-          filter: parseOfferFilter(filter, { refuseEmptyFields: true }),
+          // The offer found will cost money, so a condition whose variable the client forgot is refused.
+          filter: parseOfferFilter(filter, emptyPlaces(writtenFilter(filter, info))),
           order: orderBy,
           terms: parseTermsInput(terms),
           ...parseSpecInput(spec),
           maxAttempts,
           replace: replace ?? undefined,
         }
+        await addSearchHints(context, info, { input: filter, filter: rentInput.filter })
         const select = rentedSelectionOf(context, info, 'RentBestOfferSuccess')
         return await services.instances.rentBestOffer(actor, rentInput, select, input.idempotencyKey ?? undefined)
       }),

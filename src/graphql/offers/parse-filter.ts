@@ -21,14 +21,11 @@ export type FilterInput = {
   region?: Region[] | null | undefined
 } & { [Field in OfferField]?: unknown }
 
-/**
- * Parses the filter, or throws an error that lists every problem. With `refuseEmptyFields`, a field without a
- * comparison is a problem: the client probably forgot a variable, and the offer found will cost money.
- */
-export function parseOfferFilter(input: FilterInput, { refuseEmptyFields = false } = {}): Filter {
-  const issues: Issue[] = []
+/** Parses the filter, or throws an error that lists every problem. `refused`: places of conditions that must have a value. */
+export function parseOfferFilter(input: FilterInput, refused: readonly string[] = []): Filter {
+  const issues: Issue[] = refused.map(path => ({ path, message: emptyFieldMessage }))
   const availability = input.availability ?? 'available'
-  const filter = parseFilterLevel({ ...input, availability }, 'filter', issues, refuseEmptyFields)
+  const filter = parseFilterLevel({ ...input, availability }, 'filter', issues)
   return checkFilter(filter, issues)
 }
 
@@ -38,12 +35,7 @@ export function parseConditions(input: object): Condition[] {
   return checkFilter(parseFilterLevel(input, 'filter', issues), issues).conditions
 }
 
-function parseFilterLevel(
-  { or, availability, region, ...fields }: FilterInput,
-  path: string,
-  issues: Issue[],
-  refuseEmptyFields = false,
-): Filter {
+function parseFilterLevel({ or, availability, region, ...fields }: FilterInput, path: string, issues: Issue[]): Filter {
   const conditions: Condition[] =
     !availability || availability === 'any'
       ? []
@@ -51,19 +43,14 @@ function parseFilterLevel(
   if (region) conditions.push(inRegions(region))
   // The schema admits only fields of FilterInput, and each has its name in the domain.
   for (const [field, input] of Object.entries(fields) as [OfferField, unknown][]) {
-    const comparisons = comparisonsOf(input, `${path}.${field}`)
-    if (refuseEmptyFields && input && comparisons.length === 0)
-      issues.push({ path: `${path}.${field}`, message: emptyFieldMessage })
-    for (const { operator, operand, path: place } of comparisons) {
+    for (const { operator, operand, path: place } of comparisonsOf(input, `${path}.${field}`)) {
       const condition = parseComparison(field, operator, operand)
       if (typeof condition === 'string') issues.push({ path: place, message: `${condition}.` })
       else conditions.push(condition)
     }
   }
   if (or?.length === 0) issues.push({ path: `${path}.or`, message: 'must have at least one alternative.' })
-  const anyOf = (or ?? []).map((alternative, index) =>
-    parseFilterLevel(alternative, `${path}.or.${index}`, issues, refuseEmptyFields),
-  )
+  const anyOf = (or ?? []).map((alternative, index) => parseFilterLevel(alternative, `${path}.or.${index}`, issues))
   return { conditions, anyOf }
 }
 
