@@ -2,6 +2,7 @@ import { answerAsset } from '../../http/asset.ts'
 import { jsonResponse } from '../../http/json.ts'
 import type { Handler } from '../../http/router.ts'
 import { loadAssets } from './assets.ts'
+import { cleanUpTab } from './clean-up.ts'
 import { handedOn, titleOf } from './hand-on.ts'
 import { tabs } from './tabs.ts'
 
@@ -52,7 +53,11 @@ const options = {
   defaultEditorToolsVisibility: 'variables',
   schemaDescription: true,
   subscriptionsProtocol: 'SSE',
-  handOn: { handedOn, variablesByTitle: Object.fromEntries(tabs.map(tab => [titleOf(tab), tab.variables])) },
+  handOn: {
+    handedOn,
+    variablesByTitle: Object.fromEntries(tabs.map(tab => [titleOf(tab), tab.variables])),
+    cleanUp: { title: titleOf(cleanUpTab), query: cleanUpTab.query },
+  },
 }
 
 function renderPage(folder: string): string {

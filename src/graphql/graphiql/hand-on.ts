@@ -1,6 +1,9 @@
-import type { Tab } from './tabs-more.ts'
+import { listMadeScript, type Tab } from './clean-up.ts'
 
-/** The variables that stand for ids of answers: each text with the places in answers that have its id. */
+/**
+ * The texts that stand for ids of answers, each with the places in answers that have its id. What the tab of a text makes is
+ * at the first place. The others have what was there before.
+ */
 export const handedOn: Record<string, string[]> = {
   'run Find first': ['offers.nodes.0.id'],
   'run Keys first (SSH key)': ['createSshKey.sshKey.id', 'createSshKey.id'],
@@ -18,31 +21,43 @@ export function titleOf({ query }: Tab): string {
 }
 
 /**
- * Runs between GraphiQL's own script and its first rendering. It reads ids from each answer, and writes them into the
- * variables of the tab that is shown. It leaves variables alone that differ from what it wrote last: somebody edited them.
+ * Runs between GraphiQL's own script and its first rendering. It reads ids from each answer, and writes them into the tab
+ * that is shown: the newest of each text into the variables, and all that the tabs have made into the operation of the tab
+ * that removes it. It leaves alone what differs from what it wrote last: somebody edited it.
  */
 export const handOnScript = `
 {
-  const { handedOn, variablesByTitle } = berthOptions.handOn
-  const { ids, written } = JSON.parse(sessionStorage.getItem('berth:handed-on') ?? '{"ids":{},"written":{}}')
-  const save = () => sessionStorage.setItem('berth:handed-on', JSON.stringify({ ids, written }))
+  const { handedOn, variablesByTitle, cleanUp } = berthOptions.handOn
+  const kept = JSON.parse(sessionStorage.getItem('berth:handed-on'))
+  const { ids, made, written } = { ids: {}, made: {}, written: {}, ...kept }
   let shown
-  const fill = () => {
-    const model = monaco.editor.getModels().find(({ uri }) => uri.path.endsWith('variables.json'))
-    const template = variablesByTitle[shown]
-    if (!model || !template || model.getValue() !== (written[shown] ?? template)) return
-    const filled = Object.entries(ids).reduce((text, [from, id]) => text.replaceAll('"' + from + '"', '"' + id + '"'), template)
-    if (filled !== model.getValue()) model.setValue(filled)
-    written[shown] = filled
-    save()
+  const write = (part, template, text) => {
+    const model = monaco.editor.getModels().find(({ uri }) => uri.path.endsWith(part))
+    const place = part + ' of ' + shown
+    if (!model || !template || model.getValue() !== (written[place] ?? template)) return
+    if (text !== model.getValue()) model.setValue(text)
+    written[place] = text
   }
-  const read = ({ data }) => {
+  ${listMadeScript}
+  const fill = () => {
+    const variables = variablesByTitle[shown] ?? ''
+    const filled = Object.entries(ids).reduce((text, [from, id]) => text.replaceAll('"' + from + '"', '"' + id + '"'), variables)
+    write('variables.json', variables, filled)
+    if (shown === cleanUp.title) write('operation.graphql', cleanUp.query, listMade(cleanUp.query, made))
+    sessionStorage.setItem('berth:handed-on', JSON.stringify({ ids, made, written }))
+  }
+  const read = (operation, { data }) => {
     for (const [text, places] of Object.entries(handedOn))
       for (const place of places) {
         const id = place.split('.').reduce((value, name) => value?.[name], data)
-        if (/^[a-z]+_\\d+$/.test(id)) ids[text] = id
+        if (!/^[a-z]+_\\d+$/.test(id)) continue
+        ids[text] = id
+        made[text] ??= []
+        if (place === places[0] && text.startsWith('run ' + operation + ' ') && !made[text].includes(id)) made[text].push(id)
       }
-    save()
+    const answers = Object.values(data ?? {}).flatMap(answer => [answer, ...(answer?.items ?? [])])
+    const gone = answers.map(one => (one?.instance?.status === 'DESTROYED' ? (one.instanceId ?? one.instance.id) : one?.deletedId))
+    for (const text in made) made[text] = made[text].filter(id => !gone.includes(id))
     fill()
   }
   berthOptions.onTabChange = ({ tabs, activeTabIndex }) => {
@@ -50,9 +65,10 @@ export const handOnScript = `
     fill()
   }
   const send = fetch
-  self.fetch = async (...request) => {
-    const response = await send(...request)
-    if (response.headers.get('content-type')?.includes('json')) response.clone().json().then(read, () => {})
+  self.fetch = async (url, request) => {
+    const response = await send(url, request)
+    if (response.headers.get('content-type')?.includes('json'))
+      response.clone().json().then(answer => read(JSON.parse(request.body).operationName, answer)).catch(() => {})
     return response
   }
 }`

@@ -1,4 +1,4 @@
-export type Tab = { query: string; variables?: string }
+import { cleanUpTab, type Tab } from './clean-up.ts'
 
 /** The tabs after a first rental: templates, bids, volumes, costs, and the removal of everything that the tabs made. */
 export const moreTabs: Tab[] = [
@@ -165,55 +165,5 @@ query Costs {
 }
 `,
   },
-  {
-    query: `# 14. Destroy: ends both rentals, also if they wait
-# or are stopped. Their disks are deleted. If you made
-# one alone, the other answers INVALID_INPUT.
-mutation Destroy($rented: ID!, $best: ID!) {
-  rented: destroyInstance(input: { id: $rented }) {
-    ... on DestroyInstanceSuccess { instance { status } }
-    ... on Error { code message }
-  }
-  best: destroyInstance(input: { id: $best }) {
-    ... on DestroyInstanceSuccess { instance { status } }
-    ... on Error { code message }
-  }
-}
-`,
-    variables: '{ "rented": "run Rent first", "best": "run Best first" }',
-  },
-  {
-    query: `# 15. Clean: deletes what else these tabs made, so that
-# all of them can run again.
-mutation Clean(
-  $template: ID!
-  $volume: ID!
-  $sshKey: ID!
-  $apiKey: ID!
-) {
-  deleteTemplate(input: { id: $template }) {
-    ... on DeleteTemplateSuccess { deletedId }
-    ... on Error { code message }
-  }
-  deleteVolume(input: { id: $volume }) {
-    ... on DeleteVolumeSuccess { deletedId }
-    ... on Error { code message }
-  }
-  deleteSshKey(input: { id: $sshKey }) {
-    ... on DeleteSshKeySuccess { deletedId }
-    ... on Error { code message }
-  }
-  deleteApiKey(input: { id: $apiKey }) {
-    ... on DeleteApiKeySuccess { deletedId }
-    ... on Error { code message }
-  }
-}
-`,
-    variables: `{
-  "template": "run Template first",
-  "volume": "run Volume first",
-  "sshKey": "run Keys first (SSH key)",
-  "apiKey": "run Keys first (API key)"
-}`,
-  },
+  cleanUpTab,
 ]

@@ -1,9 +1,10 @@
-import { moreTabs, type Tab } from './tabs-more.ts'
+import type { Tab } from './clean-up.ts'
+import { moreTabs } from './tabs-more.ts'
 
 /**
  * Example operations for GraphiQL, one per tab, to run from left to right. Lines are short enough to need no scrolling.
- * Variables take ids from the answers of other tabs: see hand-on.ts. The last tab removes what the others make, so that
- * all can run again.
+ * Variables take ids from the answers of other tabs: see hand-on.ts. The last tab removes all that the others made, however
+ * often they ran, so that they can run again.
  */
 export const tabs: Tab[] = [
   {
@@ -18,7 +19,7 @@ query Find {
       reliability: { gte: 0.98 }
       or: [
         { gpuName: { in: ["RTX 4090", "RTX 5090"] } }
-        { gpuRamMb: { gte: 80000 }, numGpus: { lte: 2 } }
+        { gpuRamGb: { gte: 80 }, numGpus: { lte: 2 } }
       ]
     }
     pricing: { diskGb: 16 }
