@@ -12,6 +12,7 @@ let key: string
 /** The link that the gateway prints on a terminal. */
 let link: string
 let remove: () => Promise<void>
+const unknownKey = `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`
 const externalRequests: string[] = []
 const consoleErrors: string[] = []
 
@@ -165,11 +166,18 @@ describe('GraphiQL in a browser', () => {
     await first.click('.graphiql-tab-button:has-text("Costs")')
     const activeTab = () => JSON.parse(sessionStorage.getItem('graphiql:tabState') ?? '{}').activeTabIndex
     await first.waitForFunction(activeTab)
-    await first.fill('#key input', 'no key')
-    await first.click('#key button')
-    expect(await first.isVisible('#key')).toBe(true)
-    await first.fill('#key input', key)
-    await first.click('#key button')
+    const paste = async (text: string) => {
+      await first.fill('#key input', text)
+      await first.click('#key button')
+    }
+    const said = () => first.textContent('#key output')
+    await first.click('.graphiql-execute-button')
+    await first.waitForSelector('.graphiql-response .view-lines:has-text("An API key is required")')
+    await paste('no key')
+    await expect.poll(said).toContain('This is no API key')
+    await paste(unknownKey)
+    await expect.poll(said).toBe('The API key is unknown, expired or revoked.')
+    await paste(` Bearer ${key} `)
     await first.waitForSelector('#key', { state: 'hidden' })
     await first.waitForSelector('.graphiql-tab-active:has-text("Costs")')
     await first.waitForTimeout(800)
@@ -178,25 +186,44 @@ describe('GraphiQL in a browser', () => {
     await visitor.close()
   })
 
+  it('asks for another key when the gateway does not accept the one that it has', async () => {
+    const visitor = await browser.newContext()
+    const first = await visitor.newPage()
+    await first.goto(`${gateway.url}/graphql#key=${unknownKey}`)
+    await first.waitForSelector('#key:visible')
+    expect(await first.textContent('#key output')).toContain('unknown, expired or revoked. Paste another one')
+    await first.fill('#key input', key)
+    await first.click('#key button')
+    await first.waitForSelector('#key', { state: 'hidden' })
+    await first.reload()
+    await first.waitForSelector('.graphiql-tab-button')
+    await first.waitForTimeout(1_000)
+    expect(await first.isVisible('#key')).toBe(false)
+    await visitor.close()
+  })
+
   it('takes another key from a link that is opened in the same tab only if the visitor agrees', async () => {
     await page.goto(link)
     await page.waitForSelector('.graphiql-tab-button')
-    const other = `berth_${'a'.repeat(12)}_${'b'.repeat(40)}`
-    const openOther = () => page.evaluate(hash => location.assign(hash), `#key=${other}`)
+    const openOther = () => page.evaluate(hash => location.assign(hash), `#key=${unknownKey}`)
     const nextQuestion = () => page.waitForEvent('dialog')
     const [refused] = await Promise.all([nextQuestion(), openOther()])
     expect(refused.type()).toBe('confirm')
     await refused.dismiss()
     await page.waitForSelector('.graphiql-tab-button')
     expect(await page.evaluate(() => sessionStorage.getItem('berth:key'))).toBe(key)
-    expect(page.url()).not.toContain(other)
+    expect(page.url()).not.toContain(unknownKey)
     const [agreed] = await Promise.all([nextQuestion(), openOther()])
     await agreed.accept()
-    await page.waitForFunction(text => sessionStorage.getItem('berth:key') === text, other)
+    await page.waitForFunction(text => sessionStorage.getItem('berth:key') === text, unknownKey)
     await page.waitForSelector('.graphiql-tab-button')
     await page.waitForTimeout(1_000)
     const session = await page.evaluate(() => JSON.stringify(sessionStorage))
-    expect([session.includes(key), session.includes(other), page.url().includes(other)]).toEqual([false, true, false])
+    expect([session.includes(key), session.includes(unknownKey), page.url().includes(unknownKey)]).toEqual([
+      false,
+      true,
+      false,
+    ])
     // The refused key is a failed request, which the browser logs.
     consoleErrors.length = 0
     const back = nextQuestion().then(question => question.accept())

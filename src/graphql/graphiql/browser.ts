@@ -1,5 +1,7 @@
 // Scripts that run in the browser around GraphiQL. They are part of the bundle, so the page needs no inline script.
 
+import { keyPlaceholder } from './key-form.ts'
+
 /**
  * Runs before GraphiQL. The key comes in the link's fragment, which no browser sends, or from the form. It stays in the
  * storage of this browser tab, as do GraphiQL's own tabs with their headers, where another key replaces it. Anybody can make
@@ -21,7 +23,7 @@ for (const name of Object.keys(localStorage))
 const berthOptions = JSON.parse(document.getElementById('berth').textContent)
 const berthKey = sessionStorage.getItem('berth:key')
 {
-  const bearer = 'Bearer ' + (berthKey ?? 'YOUR_API_KEY')
+  const bearer = 'Bearer ' + (berthKey ?? '${keyPlaceholder}')
   const before = sessionStorage.getItem('berth:bearer') ?? bearer
   const state = (sessionStorage.getItem('graphiql:tabState') ?? '{}').replaceAll(before, bearer)
   sessionStorage.setItem('berth:bearer', bearer)
@@ -41,13 +43,4 @@ const berthKey = sessionStorage.getItem('berth:key')
 }`
 
 export const renderScript = `
-YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), berthOptions)
-{
-  const form = document.querySelector('#key')
-  form.hidden = berthKey !== null
-  form.addEventListener('submit', event => {
-    event.preventDefault()
-    sessionStorage.setItem('berth:key', form.elements.key.value)
-    location.reload()
-  })
-}`
+YogaGraphiQL.renderYogaGraphiQL(document.querySelector('#root'), berthOptions)`

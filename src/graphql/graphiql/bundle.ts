@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
 import { renderScript, setupScript } from './browser.ts'
 import { handOnScript } from './hand-on.ts'
+import { keyFormScript } from './key-form.ts'
 import { styles } from './styles.ts'
 
 export type Bundle = { hash: string; files: Record<string, { type: string; bytes: Uint8Array }> }
@@ -17,7 +18,7 @@ const parts: Parts = await import(module.href)
 const script = 'text/javascript; charset=utf-8'
 const textFile = (type: string, content: string) => ({ type, bytes: Buffer.from(content) })
 const files: Bundle['files'] = {
-  'graphiql.js': textFile(script, `${setupScript}\n${parts.js};\n${handOnScript}\n${renderScript}`),
+  'graphiql.js': textFile(script, [setupScript, keyFormScript, parts.js, handOnScript, renderScript].join(';\n')),
   'graphiql.css': textFile('text/css; charset=utf-8', `${parts.css}\n${styles}`),
   // The editor requests its workers by these names.
   'editorWorkerService.js': textFile(script, parts.editorWorkerService),

@@ -4,6 +4,7 @@ import type { Handler } from '../../http/router.ts'
 import { loadAssets } from './assets.ts'
 import { cleanUpTab } from './clean-up.ts'
 import { handedOn, titleOf } from './hand-on.ts'
+import { keyForm } from './key-form.ts'
 import { tabs } from './tabs.ts'
 
 /**
@@ -72,11 +73,7 @@ function renderPage(folder: string): string {
 </head>
 <body class="no-focus-outline">
 <noscript>GraphiQL needs JavaScript.</noscript>
-<form id="key" hidden>
-There is no API key yet. Open the link that Berth names when it starts, or paste a key:
-<input name="key" type="password" aria-label="API key" pattern="berth_\\w+" required autocomplete="off">
-<button>Use it</button>
-</form>
+${keyForm}
 <div id="root"></div>
 <script type="application/json" id="berth">${JSON.stringify(options).replaceAll('<', '\\u003c')}</script>
 <script src="${folder}/graphiql.js"></script>
