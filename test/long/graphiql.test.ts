@@ -230,6 +230,18 @@ describe('GraphiQL in a browser', () => {
     await Promise.all([back, page.goto(link)])
   })
 
+  it('shows all tabs in a window of 1024 pixels, beside and below one another', async () => {
+    const narrow = await browser.newPage({ viewport: { width: 1024, height: 700 } })
+    await narrow.goto(link)
+    const last = await narrow.waitForSelector('.graphiql-tab:has-text("Clean")')
+    const isInside = (tab: Element) => {
+      const [own, list] = [tab, tab.parentElement as Element].map(one => one.getBoundingClientRect())
+      return own !== undefined && list !== undefined && own.right <= list.right && own.bottom <= list.bottom
+    }
+    expect(await last.evaluate(isInside)).toBe(true)
+    await narrow.close()
+  })
+
   it('fits a phone: nothing is wider, and all parts can be reached', async () => {
     const phone = await browser.newContext({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true })
     const small = await phone.newPage()

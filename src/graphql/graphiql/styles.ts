@@ -1,10 +1,12 @@
 /**
  * On a first visit GraphiQL moves a tab away from the pointer that presses it, so the click misses. The first rule keeps the
  * tab in place. A dragged tab can still be dropped elsewhere, but does not follow the pointer. GraphiQL fills the window, so
- * it leaves room for the form.
+ * it leaves room for the form. Tabs that do not fit beside one another go below one another: otherwise the last are hidden.
  */
 const everywhere = `
 .graphiql-tab { transform: none !important }
+.graphiql-container .graphiql-session-header { height: auto; min-height: var(--session-header-height) }
+.graphiql-container .graphiql-tabs { flex-wrap: wrap; row-gap: 4px }
 #key { box-sizing: border-box; min-height: 48px; padding: 12px 16px; font: 14px/24px system-ui, sans-serif }
 #key:not([hidden]) + #root .graphiql-container { height: calc(100vh - 48px) }`
 
