@@ -1,8 +1,11 @@
 # Shell functions for the examples of these pages. Load them once in each shell: . docs/berth.sh
 #
 #   rest METHOD PATH [BODY]               sends a REST request to /api/v0 and prints the answer
-#   gql OPERATION [VARIABLE=VALUE ...]    sends a GraphQL operation and prints the answer
+#   gql OPERATION [VARIABLE=VALUE ...]    sends a GraphQL operation and prints the answer: id=off_42 sends a text,
+#                                         first:=5 or 'filter:={"numGpus": {"eq": 1}}' any JSON
 #   first PREFIX                          reads an answer and prints its first id with that prefix: first off
+#
+# Answers are one line. If you have jq, `gql '…' | jq .data` prints them readably.
 #
 # BERTH is the gateway's address. KEY is your API key; if it is not set, the demo account's key is read from its file. After
 # `unset KEY`, load them again to read the file anew.
@@ -26,10 +29,17 @@ rest() {
 }
 
 gql() {
-  local query pair variables=
+  local query pair name value variables=
   query=$(escape "$1")
   shift
-  for pair in "$@"; do variables="$variables,\"${pair%%=*}\":\"$(escape "${pair#*=}")\""; done
+  for pair in "$@"; do
+    name=${pair%%=*} value=${pair#*=}
+    case $name in
+      *:) name=${name%:} ;;
+      *) value="\"$(escape "$value")\"" ;;
+    esac
+    variables="$variables,\"$name\":$value"
+  done
   curl -sS "$BERTH/graphql" -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
     -d "{\"query\":\"$query\",\"variables\":{${variables#,}}}"
   echo

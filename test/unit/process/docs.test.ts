@@ -144,6 +144,17 @@ describe('docs/berth.sh', () => {
     )
   })
 
+  it.each([
+    ['a text', 'a=off_1', { a: 'off_1' }],
+    ['a text with signs that have a meaning', 'a="b\\:=5\nc', { a: '"b\\:=5\nc' }],
+    ['a number', 'a:=5', { a: 5 }],
+    ['any JSON', 'a:={"b": [true, "c:=d"]}', { a: { b: [true, 'c:=d'] } }],
+  ])('sends a variable that is %s', (_name, pair, variables) => {
+    const command = 'curl() { for last; do :; done; printf %s "$last"; }; gql "{ x }" "$PAIR" b=2'
+    const sent = JSON.parse(load(command, { KEY: 'mine', PAIR: pair }))
+    expect(sent).toEqual({ query: '{ x }', variables: { ...variables, b: '2' } })
+  })
+
   it('reads the first id with a prefix', () => {
     expect(load(`echo '{"a":"off_1","b":"mch_7","c":"mch_8"}' | first mch`, { KEY: 'mine' })).toBe('mch_7\n')
   })
