@@ -274,6 +274,22 @@ describe('the pages under docs/', () => {
     })
   })
 
+  it.each([
+    ['js', process.execPath, ['--input-type=module', '-e']],
+    ['python', 'python3', ['-c']],
+  ])('graphql.md has a program in %s that rents, waits, and destroys what it rented', async (info, program, args) => {
+    const [source = '', ...others] = blocksOf(readPage('docs/graphql.md'), info)
+    expect(others).toEqual([])
+    const countInstances = () =>
+      run('bash', ['-euc', `${load} gql '{ instances { totalCount } }' | grep -o '"totalCount":.'`])
+    const before = await countInstances()
+    expect(await run(program, [...args, source])).toMatch(/^ssh -p \d+ root@\S+$/)
+    expect(await countInstances()).toEqual(before)
+    const failing = source.replace(/(console\.log|print)\(.*\)/, 'fail()')
+    await expect(run(program, [...args, failing])).rejects.toThrow(/fail'? is not defined/)
+    expect(await countInstances()).toEqual(before)
+  })
+
   it('graphql.md has an example that rents with a typed client, or says why not', async () => {
     const choice = { offerId: 'off_1', hashId: '0'.repeat(32), volumeId: 'vol_1' }
     await expect(rentAtBid(createTypedClient(gateway.url, key), choice)).rejects.toThrow(/template/i)

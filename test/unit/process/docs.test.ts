@@ -34,6 +34,7 @@ describe.each(pages)('%s', page => {
             'js',
             'js traces',
             'json',
+            'python',
             'ts',
             'csv',
             'ini',
