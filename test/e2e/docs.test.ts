@@ -56,6 +56,7 @@ async function pasteStream(...snippets: string[]): Promise<unknown> {
 
 const amount = expect.stringMatching(/^\d+(\.\d{1,9})?$/)
 const list = expect.any(Array)
+const volumeId = expect.stringMatching(/^vol_\d+$/)
 
 describe('the README', () => {
   const readme = readPage('README.md')
@@ -136,15 +137,23 @@ const answers: Record<string, unknown[]> = {
         },
       },
     },
-    { data: { createVolume: { volume: { id: 'vol_1' } } } },
+    { data: { createVolume: { volume: { id: volumeId } } } },
     {
       data: {
         rentBestOffer: {
-          instance: { volumes: [{ mountPath: '/data', volume: { id: 'vol_1', name: 'data', sizeGb: 50 } }] },
+          instance: { volumes: [{ mountPath: '/data', volume: { id: volumeId, name: 'data', sizeGb: 50 } }] },
         },
       },
     },
-    { data: { updateSecretVariables: { variables: [{ name: 'HF_TOKEN', updatedAt: expect.any(String) }] } } },
+    { data: { updateSecretVariables: { variables: [{ name: 'EXAMPLE_TOKEN', updatedAt: expect.any(String) }] } } },
+    { data: { destroyInstances: { succeededCount: 4, failedCount: 0 } } },
+    {
+      data: {
+        deleteVolume: { deletedId: volumeId },
+        deleteTemplate: { deletedId: expect.stringMatching(/^tpl_\d+$/) },
+        deleteSecretVariables: { deletedNames: ['EXAMPLE_TOKEN'] },
+      },
+    },
   ],
   'docs/instances.md': [
     { data: { instance: { status: 'RUNNING' } } },
@@ -171,12 +180,13 @@ const answers: Record<string, unknown[]> = {
     },
     { data: { rebootInstance: { instance: { status: 'RUNNING' } } } },
     { data: { events: { nodes: list, pageInfo: { endCursor: expect.any(String) } } } },
+    { data: { destroyInstance: { instance: { status: 'DESTROYED' } } } },
   ],
   'docs/money.md': [
     {
       data: {
-        viewer: { account: { credit: amount, costPerHour: amount, runwaySeconds: expect.any(Number) } },
-        instances: { nodes: expect.arrayContaining([expect.objectContaining({ costPerHourWhenStopped: amount })]) },
+        viewer: { account: { credit: amount, costPerHour: '0', runwaySeconds: null } },
+        instances: { nodes: list },
       },
     },
     { data: { viewer: { account: { ledger: { nodes: list } } } } },
@@ -191,6 +201,7 @@ const answers: Record<string, unknown[]> = {
     },
     { data: { viewer: { account: { spendLimits: [{ window: 'DAY' }, { window: 'HOUR', amount: '40' }] } } } },
     { data: { deleteSpendLimit: { __typename: 'DeleteSpendLimitSuccess' } } },
+    { data: { deleteSpendLimit: { deletedId: expect.stringMatching(/^lim_\d+$/) } } },
   ],
   'docs/events.md': [
     { data: { createWebhook: { secret: expect.any(String), webhook: { id: expect.stringMatching(/^whk_\d+$/) } } } },
@@ -230,6 +241,10 @@ async function rentUntil(firstEvent: Promise<unknown>): Promise<void> {
   }
 }
 
+const everything = `{
+  instances { totalCount } volumes { totalCount } templates(filter: {mine: true}) { totalCount }
+  viewer { account { secretVariables { name } spendLimits { id } } } }`
+
 function anyLine() {
   return { cursor: expect.any(String), text: expect.any(String) }
 }
@@ -246,11 +261,23 @@ describe('the pages under docs/', () => {
     expect(printed).toMatchObject(answers[page] as unknown[])
   })
 
-  it('renting.md can be pasted twice: requests with an idempotency key run once', async () => {
+  it('leave nothing behind that costs or limits anything, so renting.md and money.md can be pasted again', async () => {
+    expect(await paste(load, `gql '${everything}'`)).toMatchObject([
+      {
+        data: {
+          instances: { totalCount: 0 },
+          volumes: { totalCount: 0 },
+          templates: { totalCount: 0 },
+          viewer: { account: { secretVariables: [], spendLimits: [] } },
+        },
+      },
+    ])
     const printed = await paste(...blocksOf(readPage('docs/renting.md'), 'sh'))
-    expect(printed[3]).toMatchObject({ data: { createSshKey: { code: 'CONFLICT' } } })
+    const expected = answers['docs/renting.md']?.with(3, { data: { createSshKey: { code: 'CONFLICT' } } })
+    expect(printed).toMatchObject(expected as unknown[])
     expect(printed[5]).toEqual(printed[6])
-    expect(printed[8]).toMatchObject({ data: { rentBestOffer: { replayed: true } } })
+    const money = await paste(...blocksOf(readPage('docs/money.md'), 'sh'))
+    expect(money.slice(4)).toMatchObject(answers['docs/money.md']?.slice(4) as unknown[])
   })
 
   it('instances.md has a snippet that follows the log of an instance', async () => {
