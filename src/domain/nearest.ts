@@ -1,21 +1,47 @@
 // What was meant by a word that names nothing.
 
-/** The names that have the text among their words, or else those that are most like it. */
+/**
+ * The names that have the text among their words, or else the longest that the text has among its own, as in
+ * "NVIDIA GeForce RTX 4090". Or else those that are most like it, or have a word with a digit in common.
+ */
 export function nearestNames(text: string, names: readonly string[], most = 3): string[] {
   const wanted = simplify(text)
   const known = names.map(name => ({ name, simple: simplify(name) }))
   const extended = known.filter(({ simple }) => hasWords(simple, wanted))
-  if (extended.length > 0) return extended.slice(0, most).map(({ name }) => name)
-  const mostEdits = Math.floor(wanted.length / 3) + 1
-  const like = known
-    .map(({ name, simple }) => ({ name, edits: countEdits(wanted, simple) }))
-    .filter(({ edits }) => edits <= mostEdits)
-    .toSorted((a, b) => a.edits - b.edits)
-  const fewest = like[0]?.edits
-  return like
-    .filter(({ edits }) => edits === fewest)
-    .slice(0, most)
-    .map(({ name }) => name)
+  const contained = known
+    .filter(({ simple }) => hasWords(wanted, simple))
+    .toSorted((a, b) => b.simple.length - a.simple.length)
+    .slice(0, 1)
+  const found = [extended, contained, likeText(wanted, known)].find(({ length }) => length > 0)
+  return (found ?? known.filter(({ simple }) => sharesNumber(simple, wanted))).slice(0, most).map(({ name }) => name)
+}
+
+type KnownName = { name: string; simple: string }
+
+/** The names of which the whole, or as many words as the text has, take fewest edits. Words may have fewer than a whole. */
+function likeText(wanted: string, known: readonly KnownName[]): KnownName[] {
+  const [mostOfWhole, mostOfWords] = [Math.floor(wanted.length / 3) + 1, Math.floor(wanted.length / 4)]
+  const like = known.flatMap(each => {
+    const whole = countEdits(wanted, each.simple)
+    const words = Math.min(...runsOfWords(each.simple, wanted.split(' ').length).map(run => countEdits(wanted, run)))
+    const edits = Math.min(whole <= mostOfWhole ? whole : Infinity, words <= mostOfWords ? words : Infinity)
+    return edits === Infinity ? [] : [{ each, edits }]
+  })
+  const fewest = Math.min(...like.map(({ edits }) => edits))
+  return like.filter(({ edits }) => edits === fewest).map(({ each }) => each)
+}
+
+/** Each run of so many words; none if that is all of them. */
+function runsOfWords(text: string, count: number): string[] {
+  const words = text.split(' ')
+  if (words.length <= count) return []
+  return words.slice(count - 1).map((_, index) => words.slice(index, index + count).join(' '))
+}
+
+/** Whether both have a word such as "h100". */
+function sharesNumber(name: string, text: string): boolean {
+  const words = new Set(name.split(' '))
+  return text.split(' ').some(word => word.length > 2 && /\d/.test(word) && words.has(word))
 }
 
 /** "Did you mean …?", as the end of a message; empty if nothing is like the text. */
