@@ -22,8 +22,9 @@ const NoOfferReasonEnum = enumOf<NoOfferReason>(
   'NoOfferReason',
   'Why a search for the best offer rented nothing. New values may be added.',
   {
-    nothingMatches: 'No machine on the market matches the search, at any price.',
-    nothingFree: 'Machines match, but the GPUs, disks or ports of all of them are taken.',
+    nothingMatches:
+      'No machine on the market matches the search, at any price. Change the search: the message says what it may have meant or comes near.',
+    nothingFree: 'Machines match, but the GPUs, disks or ports of all of them are taken. Some may become free later.',
     tooExpensive: 'Matching offers can be rented now, but not for the price limits of the request.',
     attemptsFailed: 'Offers were tried, and none could be rented: see `attempts`.',
   },
@@ -47,7 +48,7 @@ export const NoOfferRentedError = refusalType('NO_OFFER_RENTED').implement({
       type: Offer,
       nullable: true,
       description:
-        'The offer that comes nearest and can be rented now: the cheapest that is too expensive, or that misses one condition of the search. Null if nothing comes near, or if offers were tried.',
+        'The offer that comes nearest and can be rented now: the cheapest that is too expensive, or that misses one condition of the search. If that is a number, it is the offer that comes closest to it. Null if nothing comes near, or if offers were tried.',
       resolve: ({ details }) => details.nearest,
     }),
   }),

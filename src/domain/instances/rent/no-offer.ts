@@ -3,9 +3,10 @@
 import { type Attempt, DomainError } from '../../errors.ts'
 import { joinMessages, type Message, mention, mentionField, withIds } from '../../messages.ts'
 import { printUsd } from '../../money.ts'
-import { type FieldValue, fieldTypeOf, fieldValueOf } from '../../offers/fields.ts'
+import { type FieldValue, fieldTypeOf, fieldValueOf, type OfferField } from '../../offers/fields.ts'
 import { type Condition, matchesFilter, type OfferFilter } from '../../offers/filter.ts'
 import type { Offer } from '../../offers/offers.ts'
+import type { OrderKey } from '../../offers/order.ts'
 
 /** Beyond this many conditions, a search without each of them in turn would read too much. */
 const maxLeftOut = 8
@@ -30,6 +31,34 @@ export function withoutOneCondition(filter: OfferFilter): OfferFilter | undefine
   if (left.length === 0 || left.length > maxLeftOut) return undefined
   const alternatives = left.map(each => ({ conditions: left.filter(other => other !== each), anyOf }))
   return { conditions: kept, anyOf: alternatives }
+}
+
+/**
+ * The search for what is closest to the number that the nearest offer misses, cheapest first. Undefined if it misses no
+ * number: then the cheapest is as near as any.
+ */
+export function closestSearch(
+  nearest: Offer,
+  filter: OfferFilter,
+): { filter: OfferFilter; order: OrderKey[] } | undefined {
+  const missed = missedCondition(nearest, filter)
+  if (!missed || !('value' in missed) || !isAmount(missed.field)) return undefined
+  const { field, value, operator } = missed
+  const isBelow = operator === 'eq' ? fieldValueOf(nearest, field) < value : operator === 'gt' || operator === 'gte'
+  // Offers can be below and above a number that they should have. This looks on the side of the nearest.
+  const side: Condition[] = operator === 'eq' ? [{ field, operator: isBelow ? 'lt' : 'gt', value }] : []
+  const loosened = mapConditions(withoutPriceLimits(filter) ?? filter, each => (each === missed ? side : [each]))
+  return { filter: loosened, order: [{ field, direction: isBelow ? 'desc' : 'asc' }] }
+}
+
+/** Whether numbers of the field that are close to each other mean much the same. */
+function isAmount(field: OfferField): boolean {
+  return ['number', 'usd'].includes(fieldTypeOf(field)) && !['id', 'machineId', 'hostId'].includes(field)
+}
+
+function missedCondition(nearest: Offer, filter: OfferFilter): Condition | undefined {
+  const { conditions } = withoutPriceLimits(filter) ?? filter
+  return conditions.find(each => !matchesFilter(nearest, { conditions: [each], anyOf: [] }))
 }
 
 /** Machines that were passed over stay so. */
@@ -92,8 +121,7 @@ function takenSentence(taken: Offer): Message {
 }
 
 function nearestSentence(nearest: Offer, filter: OfferFilter): Message[] {
-  const { conditions } = withoutPriceLimits(filter) ?? filter
-  const missed = conditions.find(each => !matchesFilter(nearest, { conditions: [each], anyOf: [] }))
+  const missed = missedCondition(nearest, filter)
   if (!missed) return []
   const offer = mention('Offer', nearest.id)
   return [withIds`The nearest, offer ${offer}, ${costOf(nearest)} and ${differenceOf(nearest, missed)}.`]

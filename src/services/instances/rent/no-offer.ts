@@ -4,6 +4,7 @@
 import type { Actor } from '../../../domain/actor.ts'
 import type { DomainError } from '../../../domain/errors.ts'
 import {
+  closestSearch,
   noneFree,
   tooExpensive,
   withoutAvailability,
@@ -30,9 +31,9 @@ export async function explainNoOffer(
   const offers = offerReadServices(deps)
   const { filter, pricing } = search
 
-  async function findCheapest(loosened: OfferFilter | undefined): Promise<Offer | undefined> {
+  async function findCheapest(loosened: OfferFilter | undefined, order = cheapestFirst): Promise<Offer | undefined> {
     if (!loosened) return undefined
-    const wanted = { ...search, filter: loosened, order: cheapestFirst }
+    const wanted = { ...search, filter: loosened, order }
     const [offer] = await offers.search(actor, wanted, 1, wholeOffer)
     return offer && priceOffer(offer, pricing)
   }
@@ -43,8 +44,15 @@ export async function explainNoOffer(
   const anyState = withoutAvailability(filter)
   const taken = (await findCheapest(anyState)) ?? (await findRented(anyState))
   const hints = taken ? [] : await offerNameServices(deps).hints(filter)
-  const nearest = hints.length > 0 ? undefined : await findCheapest(withoutOneCondition(filter))
+  const nearest = hints.length > 0 ? undefined : await findNearest()
   return noneFree({ taken, hints, nearest }, filter, passedOver)
+
+  async function findNearest(): Promise<Offer | undefined> {
+    const nearest = await findCheapest(withoutOneCondition(filter))
+    const closest = nearest && closestSearch(nearest, filter)
+    // The nearest may have gone since.
+    return (closest && (await findCheapest(closest.filter, closest.order))) ?? nearest
+  }
 
   async function findRented(loosened: OfferFilter): Promise<Offer | undefined> {
     const offer = await findTaken(deps, { filter: loosened, pricing })

@@ -17,6 +17,7 @@ beforeAll(async () => {
     { model: { name: 'RTX 4090' }, machine: { gpuNanos: 500_000_000n, country: 'US', reliability: 0.9 } },
     { model: { name: 'RTX 4090' }, machine: { gpuNanos: 450_000_000n, country: 'NO', numGpus: 2, reliability: 0.8 } },
     { model: { name: 'H100 SXM' }, machine: { gpuNanos: 2_000_000_000n, country: 'US', diskMb: 100_000 } },
+    { model: { name: 'RTX 4090' }, machine: { gpuNanos: 900_000_000n, country: 'FI', numGpus: 4, reliability: 0.7 } },
   ])
   const taken =
     (await app.sql(`SELECT DISTINCT ON (gpu_model_id) o.id FROM offers o JOIN gpu_models g ON g.id = gpu_model_id
@@ -103,6 +104,22 @@ describe('a search for the best offer over GraphQL', () => {
     expect(message).toContain(`and ${difference}.`)
   })
 
+  it.each([
+    ['at least', { numGpus: { gte: 64 } }, 4, 'costs $3.604 an hour and has 4 GPUs.'],
+    ['exactly, from below', { numGpus: { eq: 3 } }, 2, 'costs $1.804 an hour and has 2 GPUs.'],
+    ['more', { gpuName: { eq: 'RTX 4090' }, reliability: { gt: 0.99 } }, 1, 'has the reliability 0.99.'],
+    [
+      'less',
+      { country: { eq: 'FI' }, reliability: { lt: 0.7 } },
+      1,
+      'costs $0.904 an hour and has the reliability 0.7.',
+    ],
+  ])('says which offer comes closest to a number: %s', async (_what, filter, numGpus, difference) => {
+    const { reason, nearest, message } = await best(filter)
+    expect({ reason, nearest }).toMatchObject({ reason: 'NOTHING_MATCHES', nearest: { numGpus } })
+    expect(message).toContain(difference)
+  })
+
   it('says what may have been meant', async () => {
     expect(await best({ gpuName: { eq: 'H100' } })).toMatchObject({
       reason: 'NOTHING_MATCHES',
@@ -119,11 +136,12 @@ describe('a search for the best offer over GraphQL', () => {
     })
   })
 
-  it('searches at most three times more', async () => {
+  it('searches at most four times more', async () => {
     const searches = async (filter: object) =>
       (await captureQueries(() => best(filter))).filter(text => text.includes('FROM page JOIN offers')).length
     expect(await searches({ gpuName: { eq: 'RTX 4090' }, pricePerHour: { lt: '0.1' } })).toBe(2)
     expect(await searches({ country: { eq: 'DE' }, numGpus: { gte: 4 } })).toBe(4)
+    expect(await searches({ numGpus: { gte: 64 } })).toBe(5)
   })
 })
 
