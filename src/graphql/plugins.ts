@@ -4,7 +4,7 @@ import { isTooDeep, maxNestingLevels } from '../domain/nesting.ts'
 import { createStaleScope } from '../services/reads/stale.ts'
 import type { Context } from './context.ts'
 import { redactError } from './errors/errors.ts'
-import { completeError, faceError } from './errors/face-errors.ts'
+import { completeErrors, faceError } from './errors/face-errors.ts'
 import { executeQuery } from './execution/execute.ts'
 import { inOperationSpan } from './execution/operation-span.ts'
 import { withHints } from './hints.ts'
@@ -19,6 +19,9 @@ import { acceptsStream } from './transport/media-types.ts'
 export const limitsPlugin: Plugin<Context> = {
   /** Refuses deep variables first: GraphQL coerces them recursively and would overflow the stack. */
   onParams({ params, setResult }) {
+    const { operationName }: { operationName?: unknown } = params
+    if (operationName != null && typeof operationName !== 'string')
+      throw badRequest('"operationName" must be a string.')
     const refusal = checkVariables(params.variables)
     if (refusal) setResult({ errors: [refusal] })
   },
@@ -65,15 +68,15 @@ export const requestErrorsPlugin: Plugin = {
 }
 
 function badRequest(message: string): GraphQLError {
-  return faceError('BAD_REQUEST', message, { http: { status: 400 } })
+  return faceError('BAD_REQUEST', message)
 }
 
 /** Completes errors of answers over HTTP. Those of streams and WebSockets do not pass here. */
 export const completeErrorsPlugin: Plugin = {
   onResultProcess({ result, setResult }) {
     // Batching is off, so only a stream is no single result.
-    const { errors } = result as ExecutionResult
-    if (errors) setResult({ ...(result as ExecutionResult), errors: errors.map(completeError) })
+    const answer = result as ExecutionResult
+    if (answer.errors) setResult({ ...answer, errors: completeErrors(answer) })
   },
 }
 

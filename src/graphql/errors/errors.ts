@@ -84,7 +84,7 @@ function headersOf({ code, details }: DomainError): Record<string, string> {
 }
 
 /**
- * GraphQL's parse or validation error with its code and status, and without the values that the client sent. With a document, it
+ * GraphQL's parse or validation error with its code, and without the values that the client sent. With a document, it
  * has the place of the value that it is about, and what to write instead. Yoga keeps it for the next request with the same text.
  */
 export function redactError(
@@ -92,14 +92,12 @@ export function redactError(
   code: FaceErrorCode,
   validated?: { document: DocumentNode; schema: GraphQLSchema },
 ): GraphQLError {
-  const http = { status: 400, spec: true }
   const place = validated && placeOf(validated.document, error.nodes?.[0])
   const redacted = redactMessage(error)
   const message = validated ? explain(redacted, validated.schema) : redacted
   return replaceError(error, place ? `Invalid value at "${place}"; ${message}` : message, {
     ...error.extensions,
     ...extensionsOf(code),
-    http,
   })
 }
 

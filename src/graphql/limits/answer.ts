@@ -14,5 +14,8 @@ export function toAnswer(
   const { errors, ...rest } = result
   if (!errors) return limitAnswerSize(rest, isMutation)
   const clientErrors = limitErrors(errors.map(error => toClientError(error, schema, contextValue as Context)))
-  return limitAnswerSize({ ...rest, errors: rest.data ? clientErrors.map(withoutStatus) : clientErrors }, isMutation)
+  return limitAnswerSize(
+    { ...rest, errors: 'data' in rest ? clientErrors.map(withoutStatus) : clientErrors },
+    isMutation,
+  )
 }

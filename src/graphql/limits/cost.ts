@@ -16,7 +16,7 @@ export const maxMachineReads = maxPageSize
 
 export function costError(requested: number): GraphQLError {
   const message = `This operation can cost ${requested} fields; at most ${maxCost} are allowed. Select fewer fields, or ask for smaller pages or a shorter period.`
-  return faceError('COST_LIMIT_EXCEEDED', message, { http: { status: 400, spec: true } })
+  return faceError('COST_LIMIT_EXCEEDED', message)
 }
 
 const machineReads = new WeakMap<Context, number>()

@@ -6,7 +6,7 @@ import type { YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '../context.ts'
 import { createDocumentCache } from '../document-cache.ts'
 import { thrownError } from '../errors/errors.ts'
-import { faceError, replaceError } from '../errors/face-errors.ts'
+import { faceError } from '../errors/face-errors.ts'
 import { checkVariables } from '../plugins.ts'
 
 export type Envelop = YogaServerInstance<Context, object>['getEnveloped']
@@ -45,20 +45,13 @@ export async function prepareOperation(
     return { schema, document, contextValue, variableValues, operationName, execute }
   } catch (error) {
     if (error instanceof GraphQLError) return [error]
-    return [withStatus(thrownError(new GraphQLError(''), toError(error), context), 500)]
+    return [thrownError(new GraphQLError(''), toError(error), context)]
   }
 }
 
 /** The error that Yoga gives over HTTP. */
 function unknownOperation(): GraphQLError {
-  const message = 'Could not determine what operation to execute.'
-  return faceError('OPERATION_RESOLUTION_FAILURE', message, { http: { status: 400 } })
-}
-
-/** The error with this status, unless it has one. */
-function withStatus(error: GraphQLError, status: number): GraphQLError {
-  const { http, ...extensions } = error.extensions
-  return http === undefined ? replaceError(error, error.message, { ...extensions, http: { status } }) : error
+  return faceError('OPERATION_RESOLUTION_FAILURE', 'Could not determine what operation to execute.')
 }
 
 function toError(thrown: unknown): Error {

@@ -10,7 +10,7 @@ import type { PlainAnswer, PlainHandler, PlainRequest } from '../../http/plain.t
 import type { RequestContext } from '../../http/router.ts'
 import type { Services } from '../../services/services.ts'
 import type { Context } from '../context.ts'
-import { completeError } from '../errors/face-errors.ts'
+import { completeErrors } from '../errors/face-errors.ts'
 import { refusalResponse } from '../errors/response.ts'
 import { subscribe } from '../subscribe.ts'
 import { printSingleResult, toEvents } from './event-stream.ts'
@@ -83,8 +83,8 @@ export function createPlainFace({ getEnveloped, fetchAPI }: Yoga, services: Serv
   }
 
   async function answerErrors(result: ExecutionResult, mediaType: MediaType) {
-    const errors = result.errors?.map(completeError) ?? []
-    return await toPlainAnswer(processRegularResult({ ...result, errors }, fetchAPI, mediaType))
+    const answer = { ...result, errors: completeErrors(result) }
+    return await toPlainAnswer(processRegularResult(answer, fetchAPI, mediaType))
   }
 }
 
