@@ -32,6 +32,13 @@ const shownRoutes = async () =>
   await page.locator('main section:visible:has(.route)').evaluateAll(all => all.map(({ id }) => id))
 
 describe('the REST documentation in a browser', () => {
+  it('names the gateway in its examples by the address that the browser knows', async () => {
+    const text = await page.textContent('main')
+    expect(await page.textContent('body')).toContain(`export BERTH=${gateway.url}\n`)
+    expect(text).toContain(`${gateway.url}/api/v0/results/`)
+    expect(text).not.toContain('127.0.0.1:4000')
+  })
+
   it('finds routes by words, and shows all again', async () => {
     const all = await shownRoutes()
     await page.keyboard.press('/')

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { renderApiPage } from '../page/page.ts'
-import { searchScriptHash } from '../page/script.ts'
+import { pageScriptHash } from '../page/script.ts'
 import { type Route, route } from '../route.ts'
 import { openapiDocument } from './openapi.ts'
 
@@ -49,7 +49,7 @@ export const interfaceRoutes = (served: () => Route[]): Route[] => [
     about: 'The OpenAPI document as an HTML page. Needs no key.',
     open: true,
     produces: 'text/html',
-    scriptHash: searchScriptHash,
+    scriptHash: pageScriptHash,
     result: z.string().describe('The HTML page.'),
     isFixed: true,
     answer: async () => renderApiPage(served()),

@@ -6,9 +6,10 @@ import { unservedPaths } from '../unserved.ts'
 import { renderContents } from './contents.ts'
 import { html, type Markup } from './markup.ts'
 import { groupByNoun } from './nouns.ts'
+import { sampleAddress } from './sample-values.ts'
 import { createSampler } from './samples.ts'
 import { renderSchema } from './schemas.ts'
-import { searchScript } from './script.ts'
+import { pageScript } from './script.ts'
 import { renderRoute, type Tools } from './section.ts'
 import { style } from './style.ts'
 
@@ -29,7 +30,7 @@ ${introduction}
 <output></output></search>
 <div class="columns">${renderContents(nouns)}<main id="routes">${groups}${renderUnserved()}
 <div><h2 id="shapes">Shapes</h2><p>What requests and answers share.</p>${shapes}</div></main></div>
-<script>${{ html: searchScript }}</script></body></html>`.html
+<script>${{ html: pageScript }}</script></body></html>`.html
 }
 
 /** Makes the example answers of routes: from their schemas, or as a route says. */
@@ -63,6 +64,6 @@ const introduction = html`<h1>Berth: the REST interface</h1>
 trailing slash. Every failure is an object with <code>success</code>, <code>error</code> and <code>msg</code>. The OpenAPI
 document is at <a href="/api/v0/openapi.json">/api/v0/openapi.json</a>.</p>
 <p>The examples run in a shell that knows the address of this gateway and your key. Their ids are made up:</p>
-<pre tabindex="0">export BERTH=http://127.0.0.1:4000
+<pre tabindex="0">export BERTH=${sampleAddress}
 export KEY=berth_…</pre>
 <p>A route marked <span class="status">501</span> is one that clients know and Berth does not offer. It says what to do instead.</p>`

@@ -1,5 +1,8 @@
 import { secretMask } from '../../domain/accounts/secret-variables.ts'
 
+/** The gateway's address in examples. */
+export const sampleAddress = 'http://127.0.0.1:4000'
+
 /** Made-up values of fields, by their names, for example answers. A field that is not here has 0, "" or true. */
 export const sampleValues: Record<string, unknown> = {
   // Ids and names
@@ -171,7 +174,7 @@ export const sampleValues: Record<string, unknown> = {
   count: 1,
   total: 1,
   next_token: 'eyJp…',
-  result_url: 'http://127.0.0.1:4000/api/v0/results/?token=5f2b9c…',
+  result_url: `${sampleAddress}/api/v0/results/?token=5f2b9c…`,
   mount_path: '/data',
   // Templates
   runtype: 'ssh',
@@ -186,6 +189,6 @@ export const sampleValues: Record<string, unknown> = {
   reason: 'USER_REQUEST',
   // This interface
   openapi: '3.1.1',
-  documentation: 'http://127.0.0.1:4000/api/v0/docs/',
-  graphql: 'http://127.0.0.1:4000/graphql',
+  documentation: `${sampleAddress}/api/v0/docs/`,
+  graphql: `${sampleAddress}/graphql`,
 }

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
+import { sampleAddress } from './sample-values.ts'
 
-/** Searches the page. Without it the page has contents and anchors. */
-export const searchScript = `
+/**
+ * Writes the address at which the browser sees the gateway into the examples, and searches the page. Without it the page has
+ * contents and anchors.
+ */
+export const pageScript = `
+for (const example of document.querySelectorAll('pre'))
+  example.textContent = example.textContent.replaceAll('${sampleAddress}', location.origin)
 const search = document.querySelector('#search')
 const field = search.querySelector('input')
 const entries = [...document.querySelectorAll('nav a')]
@@ -42,4 +48,4 @@ find()
 `
 
 /** What a content security policy names it by. */
-export const searchScriptHash = `sha256-${createHash('sha256').update(searchScript).digest('base64')}`
+export const pageScriptHash = `sha256-${createHash('sha256').update(pageScript).digest('base64')}`
