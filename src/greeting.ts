@@ -25,7 +25,7 @@ export function greet({ address, family, port }: AddressInfo, greeting: Greeting
   const page = `http://${host}:${port}/graphql`
   const lines = [`GraphQL   ${page}`]
   if (graphiql) lines.push(`GraphiQL  ${demoKey === undefined ? page : linkOf(page, demoKey, greeting)}`)
-  lines.push(`REST      http://${host}:${port}/api/v0/`, `Docs      http://${host}:${port}/api/v0/docs/`)
+  lines.push(`REST      http://${host}:${port}/api/v0/`, `REST docs http://${host}:${port}/api/v0/docs/`)
   if (sshProxy && hostKey)
     lines.push(`SSH       ssh -p ${sshProxy.port} ins_ID@${sshProxy.host}`, `          (host key ${hostKey})`)
   if (notebookProxy) lines.push(`Notebooks ${notebookProxy.protocol}://ins-ID.${notebookProxy.host}/`)

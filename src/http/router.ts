@@ -47,7 +47,8 @@ export function createRouter(
     '/health': answerHealth,
     '/ready': () => answerReadiness(findReadinessProblem),
     ...(metrics ? { '/metrics': metrics } : {}),
-    ...(graphiql ? { '/': () => new Response(null, { status: 302, headers: { location: '/graphql' } }) } : {}),
+    ...redirects({ '/docs': '/api/v0/docs/' }),
+    ...(graphiql ? redirects({ '/': '/graphql', '/graphiql': '/graphql' }) : {}),
   }
   const pageAt = (path: string) => {
     if (path.startsWith('/graphiql/')) return graphiql?.file
@@ -72,6 +73,12 @@ export function createRouter(
       return jsonResponse(405, { success: false, error: 'method_not_allowed', msg }, { allow: 'GET, HEAD' })
     }),
   )
+}
+
+/** Addresses that people try first, each with the page that they mean. */
+function redirects(locations: Record<string, string>): Record<string, () => Response> {
+  const redirectTo = (location: string) => () => new Response(null, { status: 302, headers: { location } })
+  return Object.fromEntries(Object.entries(locations).map(([path, location]) => [path, redirectTo(location)]))
 }
 
 /** Pages need no key. What watches the gateway has points of its own, which nothing else uses up. */

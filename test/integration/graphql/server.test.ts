@@ -408,7 +408,7 @@ describe('the pages besides the faces', () => {
     },
   )
 
-  it.each(['/health', '/ready', '/'])('allow only GET and HEAD at %s', async path => {
+  it.each(['/health', '/ready', '/', '/docs', '/graphiql'])('allow only GET and HEAD at %s', async path => {
     const other = await startApp({ graphiql: true })
     const ask = (method: string) => other.fetch(new Request(`http://berth.test${path}`, { method }))
     const refused = await ask('DELETE')
@@ -445,7 +445,14 @@ describe('the pages besides the faces', () => {
     const other = await startApp({ graphiql: true })
     const page = await get('/graphql', html, other)
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-    expect((await get('/', html, other)).headers.get('location')).toBe('/graphql')
+    const locationOf = async (path: string, one?: TestApp) => (await get(path, html, one)).headers.get('location')
+    const paths = ['/', '/graphiql', '/docs']
+    expect(await Promise.all(paths.map(path => locationOf(path, other)))).toEqual([
+      '/graphql',
+      '/graphql',
+      '/api/v0/docs/',
+    ])
+    expect(await Promise.all(paths.map(path => locationOf(path)))).toEqual([null, null, '/api/v0/docs/'])
     await other.close()
   })
 })

@@ -26,6 +26,10 @@ describe('the greeting', () => {
     expect(lineOf(text, 'GraphiQL')).toBe(`echo "http://127.0.0.1:4000/graphql#key=$(cat '/var/lib/berth/demo-key')"`)
   })
 
+  it('names the page of the REST interface as what it is', () => {
+    expect(lineOf(greet(address, greeting), 'REST docs')).toBe('http://127.0.0.1:4000/api/v0/docs/')
+  })
+
   it('names the file of the demo key, and no link if GraphiQL is off', () => {
     const text = greet(address, { ...greeting, graphiql: false })
     expect(text).not.toContain(demoKey)
