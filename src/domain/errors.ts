@@ -70,9 +70,9 @@ export type DetailsOf = {
   START_BACKOFF: { retryAfter: Date }
   SSH_KEY_REQUIRED: undefined
   /**
-   * `instanceId`: null if the error is about a machine. `onDemand`: a new bid was refused because the price is fixed.
+   * `instanceId`: null if the error is about a machine. `cause`: `fixedPrice` refuses a new bid for an on-demand instance.
    */
-  INVALID_STATE: { instanceId: bigint | null; onDemand: boolean }
+  INVALID_STATE: { instanceId: bigint | null; cause: 'destroyed' | 'fixedPrice' | null }
   /** `instanceId`: the instance that holds the volume. `removing`: it is destroyed, and releases the volume soon. */
   VOLUME_UNAVAILABLE: { volumeId: bigint; instanceId: bigint; removing: boolean }
   /** `attempts`: the offers that were tried. `nearest`: null if some were, or nothing comes near. */
@@ -151,8 +151,18 @@ function replayRefused(reason: Message): DomainError<'IDEMPOTENCY_KEY_REUSED'> {
   return new DomainError('IDEMPOTENCY_KEY_REUSED', message)
 }
 
-export function invalidState(instanceId: bigint, message: string): DomainError<'INVALID_STATE'> {
-  return new DomainError('INVALID_STATE', message, { instanceId, onDemand: false })
+export function invalidState(
+  instanceId: bigint,
+  message: string,
+  cause: 'fixedPrice' | null = null,
+): DomainError<'INVALID_STATE'> {
+  return new DomainError('INVALID_STATE', message, { instanceId, cause })
+}
+
+/** Only for an instance of the caller's own account: see `notFound`. */
+export function instanceDestroyed(instanceId: bigint): DomainError<'INVALID_STATE'> {
+  const message = withIds`Instance ${mention('Instance', instanceId)} is destroyed. Rent another one.`
+  return new DomainError('INVALID_STATE', message, { instanceId, cause: 'destroyed' })
 }
 
 /** The same error with a face's field names in its paths. An error without renamed fields is returned as it is. */

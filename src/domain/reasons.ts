@@ -41,6 +41,7 @@ export const reasonMessages = {
   TERMINAL: 'The instance never runs again.',
   ALREADY_RUNNING: 'The instance is already running or starting.',
   ALREADY_STOPPED: 'The instance is already stopped or stopping.',
+  ALREADY_RESTARTING: 'The instance is already restarting.',
   NOT_RUNNING: 'The instance is not running.',
   STOP_REQUESTED: 'The instance is about to stop.',
   NO_CONTAINER: 'The instance has no container yet.',

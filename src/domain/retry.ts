@@ -25,7 +25,7 @@ export const retryAdvice: { [Code in ErrorCode]: RetryAdvice | ((details: Detail
   // The details say when to retry.
   START_BACKOFF: 'later',
   SSH_KEY_REQUIRED: 'afterFix',
-  INVALID_STATE: 'afterFix',
+  INVALID_STATE: ({ cause }) => (cause === 'destroyed' ? 'never' : 'afterFix'),
   // An instance keeps its volume until the renter destroys it, and then for a moment.
   VOLUME_UNAVAILABLE: ({ removing }) => (removing ? 'later' : 'afterFix'),
   // What nothing matches now, at this price, nothing matches soon.

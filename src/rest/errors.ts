@@ -64,7 +64,7 @@ export function errorResponse(error: unknown): Response | undefined {
   if (!(error instanceof DomainError)) return undefined
   const { code, details } = error
   const message = messageOf(error)
-  if (code === 'NOT_FOUND' && details.subject?.type === 'Instance') {
+  if (isInstanceGone(error)) {
     return jsonResponse(404, { success: false, error: 'no_such_instance', msg: message, instances: null })
   }
   const known = restErrors[code]
@@ -76,6 +76,12 @@ export function errorResponse(error: unknown): Response | undefined {
   }
   if (status === 503) return failureResponse(status, known.error, message, retrySoon)
   return jsonResponse(status, { success: false, error: known.error, msg: message, ...extraFieldsOf(error) })
+}
+
+/** Clients take this answer for the end of an instance, so one that is destroyed gets it too. */
+export function isInstanceGone({ code, details }: DomainError): boolean {
+  if (code === 'INVALID_STATE') return details.cause === 'destroyed'
+  return code === 'NOT_FOUND' && details.subject?.type === 'Instance'
 }
 
 /** The fields that only some failures have. */

@@ -569,6 +569,7 @@ export type PortProtocol =
 
 export type ReasonCode =
   | 'ACCOUNT_DISABLED'
+  | 'ALREADY_RESTARTING'
   | 'ALREADY_RUNNING'
   | 'ALREADY_STOPPED'
   | 'CONTAINER_GONE'
@@ -1178,6 +1179,7 @@ export type StopOneMutationVariables = Exact<{
 
 export type StopOneMutation = { stopInstance:
     | { __typename: 'InvalidInputError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
+    | { __typename: 'InvalidStateError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'NotFoundError', code: ErrorCode, message: string, retry: RetryAdvice, retryAfter: string | null }
     | { __typename: 'StopInstanceSuccess', instance: { targetState: TargetState } }
    | null };

@@ -1,6 +1,7 @@
 import { DomainError, type Issue, invalidState } from '../errors.ts'
 import { printUsd } from '../money.ts'
-import { actionRefusal, type Instance } from './instances.ts'
+import { type ActionState, requireAction } from './actions.ts'
+import type { Instance } from './instances.ts'
 
 /** Nano-dollars per hour: $0.001 to $128. */
 export const bidRange = { min: 1_000_000n, max: 128_000_000_000n }
@@ -12,19 +13,12 @@ export function checkBid(bidNanos: bigint): Issue | undefined {
   return { path: 'bid', message: `must be from ${least} to ${most} dollars an hour, not ${bid}.` }
 }
 
-/** The facts of an instance that decide a bid change. The instance must not be destroyed. */
-export type Bidder = Pick<
-  Instance,
-  'id' | 'targetState' | 'status' | 'interruptible' | 'gpuPriceNanos' | 'firstGpu' | 'numGpus'
->
+/** The facts of an instance that decide a bid change. */
+export type Bidder = ActionState & Pick<Instance, 'id' | 'interruptible' | 'gpuPriceNanos' | 'firstGpu' | 'numGpus'>
 
 /** Compares a new bid with the current one. Throws when the bid is refused. */
 export function decideBid(bidder: Bidder, floorNanos: bigint, bidNanos: bigint): 'raised' | 'lowered' | 'unchanged' {
-  const refusal = actionRefusal('updateBid', { ...bidder, destroyedAt: null })
-  if (refusal) {
-    const details = { instanceId: bidder.id, onDemand: !bidder.interruptible }
-    throw new DomainError('INVALID_STATE', refusal, details)
-  }
+  requireAction('updateBid', bidder.id, bidder)
   if (bidNanos === bidder.gpuPriceNanos) return 'unchanged'
   if (bidNanos < floorNanos) throw bidTooLow(floorNanos)
   return bidNanos > bidder.gpuPriceNanos ? 'raised' : 'lowered'

@@ -6,7 +6,8 @@ import { type EnvVar, emptyEnvironment, printPort } from '../launch/env.ts'
 import type { LaunchInput, LaunchSources } from '../launch/launch.ts'
 import { resolveLaunch } from '../launch/merge.ts'
 import type { Registry } from '../launch/registry.ts'
-import { finalStatusRefusal, type Instance, type LaunchConfig } from './instances.ts'
+import { finalStatusRefusal } from './actions.ts'
+import type { Instance, LaunchConfig } from './instances.ts'
 import { isFinal, type Restart } from './states.ts'
 
 /** The current launch of an instance, including the values of secret variables. */

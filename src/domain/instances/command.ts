@@ -1,4 +1,5 @@
-import { type DomainError, invalidInput, invalidState, notFound } from '../errors.ts'
+import { type DomainError, instanceDestroyed, invalidInput, invalidState, notFound } from '../errors.ts'
+import { actionError, judgeAction } from './actions.ts'
 import { checkInstanceFilter, type InstanceFilter, isEmptyFilter } from './filter.ts'
 import { decideChange, type Instance, type InstanceChange } from './instances.ts'
 import type { TargetState } from './states.ts'
@@ -89,21 +90,19 @@ function planItem(
   command: InstanceCommand,
   noStart: string | DomainError | undefined,
 ): ItemPlan {
+  if (!subject) return { id, outcome: 'failed', error: notFound('Instance', id) }
   if (command.kind === 'destroy') {
-    if (!subject) return { id, outcome: 'failed', error: notFound('Instance', id) }
-    return subject.destroyedAt ? { id, outcome: 'unchanged' } : { id, outcome: 'applied', destroy: true }
+    const { outcome } = judgeAction('destroy', subject)
+    return outcome === 'applied' ? { id, outcome, destroy: true } : { id, outcome: 'unchanged' }
   }
-  if (!subject || subject.destroyedAt) return { id, outcome: 'failed', error: notFound('Instance', id) }
+  if (subject.destroyedAt) return { id, outcome: 'failed', error: instanceDestroyed(id) }
   const result = decideChange(subject, command.change)
-  if ('refusal' in result) return refusedItem(id, result.refusal)
+  if ('refusal' in result) return { id, outcome: 'failed', error: actionError(id, result.refusal) }
   if (result.changes.targetState === 'running' && noStart !== undefined) {
-    return typeof noStart === 'string' ? refusedItem(id, noStart) : { id, outcome: 'failed', error: noStart }
+    const error = typeof noStart === 'string' ? invalidState(id, noStart) : noStart
+    return { id, outcome: 'failed', error }
   }
   return Object.keys(result.changes).length === 0
     ? { id, outcome: 'unchanged' }
     : { id, outcome: 'applied', ...result.changes }
-}
-
-function refusedItem(id: bigint, refusal: string): ItemPlan {
-  return { id, outcome: 'failed', error: invalidState(id, refusal) }
 }

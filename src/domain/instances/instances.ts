@@ -1,7 +1,8 @@
 import type { Port, VolumeMount } from '../launch/env.ts'
 import type { Launch } from '../launch/launch.ts'
 import type { Block, GpuModel, Machine } from '../machines/machines.ts'
-import { type Reason, type ReasonCode, reasonMessages } from '../reasons.ts'
+import type { Reason, ReasonCode } from '../reasons.ts'
+import { type ActionState, judgeAction } from './actions.ts'
 import type { NotebookProxy } from './notebook.ts'
 import { type InstanceStatus, isFinal, type Restart, type TargetState } from './states.ts'
 
@@ -111,82 +112,19 @@ export type Instance = Block & {
   machine: Machine & { gpuModel: GpuModel }
 }
 
-const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'updateBid', 'destroy'] as const
-export type InstanceAction = (typeof instanceActions)[number]
-type ActionAvailability = { action: InstanceAction; available: boolean; reason: Reason | null }
-
-type ActionState = Pick<Instance, 'targetState' | 'status' | 'destroyedAt'>
-type PricedActionState = ActionState & Pick<Instance, 'interruptible'>
-
-export function availabilityOf(instance: PricedActionState): ActionAvailability[] {
-  return instanceActions.map(action => {
-    const reason = unavailableReason(action, instance)
-    return { action, available: reason === null, reason }
-  })
-}
-
-/** Why an action is impossible or would change nothing, as a message; null when it is available. */
-export function actionRefusal(action: InstanceAction, instance: PricedActionState): string | null {
-  return unavailableReason(action, instance)?.message ?? null
-}
-
-function unavailableReason(action: InstanceAction, instance: PricedActionState): Reason | null {
-  return instance.destroyedAt ? reason('DESTROYED') : unavailableRules[action](instance)
-}
-
-const reason = (code: ReasonCode, message: string = reasonMessages[code]): Reason => ({ code, message })
-const terminal = (status: InstanceStatus) => reason('TERMINAL', finalStatusRefusal(status))
-
-const unavailableRules: Record<InstanceAction, (instance: PricedActionState) => Reason | null> = {
-  start({ status, targetState }) {
-    if (isFinal(status)) return terminal(status)
-    return targetState === 'running' ? reason('ALREADY_RUNNING') : null
-  },
-  stop({ status, targetState }) {
-    if (isFinal(status)) return reason('TERMINAL', `The instance has the status ${status}, so it is not running.`)
-    return targetState === 'stopped' ? reason('ALREADY_STOPPED') : null
-  },
-  reboot({ status, targetState }) {
-    if (isFinal(status)) return terminal(status)
-    if (status !== 'running') {
-      const message = `The instance has the status ${status}. Only a running instance can be rebooted.`
-      return reason('NOT_RUNNING', message)
-    }
-    const message = 'The instance is about to stop. To keep it running, start it.'
-    return targetState === 'stopped' ? reason('STOP_REQUESTED', message) : null
-  },
-  recycle({ status }) {
-    const message = 'The instance has no container yet, so there is nothing to recycle.'
-    if (status === 'created') return reason('NO_CONTAINER', message)
-    return isFinal(status) ? terminal(status) : null
-  },
-  updateBid({ status, interruptible }) {
-    const message = 'The instance is rented on demand at a fixed price. Only an interruptible instance has a bid.'
-    if (!interruptible) return reason('FIXED_PRICE', message)
-    return isFinal(status) ? terminal(status) : null
-  },
-  destroy: () => null,
-}
-
-export function finalStatusRefusal(status: InstanceStatus): string {
-  return `The instance has the status ${status} and never runs again. Destroy it and rent a new one.`
-}
-
 /** A requested change. An absent field stays as it is. Null removes the label, and so does "", which only REST accepts. */
 export type InstanceChange = { targetState?: TargetState | undefined; label?: string | null | undefined }
 
-/** The fields that a change writes, or the message of a refusal. Fields that already match are left out. */
+/** The fields that a change writes, or why it is refused. Fields that already match are left out. */
 export function decideChange(
   instance: ActionState & { label: string | null },
   { targetState, label }: InstanceChange,
-): { changes: { targetState?: TargetState; label?: string | null } } | { refusal: string } {
-  if (targetState === 'running' && isFinal(instance.status)) return { refusal: finalStatusRefusal(instance.status) }
+): { changes: { targetState?: TargetState; label?: string | null } } | { refusal: Reason } {
+  const verdict = targetState && judgeAction(targetState === 'running' ? 'start' : 'stop', instance)
+  if (verdict?.outcome === 'refused') return { refusal: verdict.reason }
   return {
     changes: {
-      // An instance that never runs again counts as stopped.
-      ...(targetState !== undefined && targetState !== instance.targetState && !isFinal(instance.status)
-        ? { targetState }
-        : {}),
+      ...(targetState && verdict?.outcome === 'applied' ? { targetState } : {}),
       ...(label !== undefined && (label || null) !== instance.label ? { label: label || null } : {}),
     },
   }

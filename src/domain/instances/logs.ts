@@ -37,8 +37,7 @@ export function canPrintMore({ status, destroyedAt }: Pick<Instance, 'status' | 
   return !destroyedAt && (status === 'loading' || status === 'running' || status === 'stopping')
 }
 
-export function executeRefusal({ status, destroyedAt }: Pick<Instance, 'status' | 'destroyedAt'>): string | undefined {
-  if (destroyedAt) return 'The instance is destroyed.'
+export function executeRefusal({ status }: Pick<Instance, 'status'>): string | undefined {
   return status === 'running'
     ? undefined
     : `The instance has the status ${status}. Commands run only in a running instance.`

@@ -40,6 +40,7 @@ const ReasonCode = enumOf<Code>(
     TERMINAL: 'The instance is `EXITED`, `OFFLINE` or `UNKNOWN`, so it never runs again.',
     ALREADY_RUNNING: 'The instance is already running or starting.',
     ALREADY_STOPPED: 'The instance is already stopped or stopping.',
+    ALREADY_RESTARTING: 'The instance is already restarting.',
     NOT_RUNNING: 'The action needs a running instance.',
     STOP_REQUESTED: 'The instance is about to stop.',
     NO_CONTAINER: 'The instance has no container yet.',

@@ -1,5 +1,6 @@
 import { accessOf } from '../../domain/instances/access.ts'
-import { actionRefusal, availabilityOf, type PortBinding } from '../../domain/instances/instances.ts'
+import { availabilityOf, judgeAction } from '../../domain/instances/actions.ts'
+import type { PortBinding } from '../../domain/instances/instances.ts'
 import { isFinal } from '../../domain/instances/states.ts'
 import { reasonOf } from '../../domain/reasons.ts'
 import { authorize } from '../../services/authorize.ts'
@@ -20,7 +21,7 @@ import { InstanceConnectionInfo } from './access.ts'
 import { InstancePolicy, policySelect } from './policy.ts'
 import { ActionAvailability, InstanceKind, InstanceStatus, TargetState } from './status.ts'
 
-const actionState = { targetState: true, status: true, destroyedAt: true, interruptible: true } as const
+const bidState = { targetState: true, status: true, destroyedAt: true, interruptible: true } as const
 
 export const Instance = builder.prismaObject('Instance', {
   select: { id: true },
@@ -73,7 +74,7 @@ export const Instance = builder.prismaObject('Instance', {
     actions: t.field({
       type: [ActionAvailability],
       description: 'Every action on the instance, with the reason for those that are not available now.',
-      select: actionState,
+      select: { ...bidState, restart: true, startedAt: true },
       resolve: availabilityOf,
     }),
 
@@ -152,9 +153,9 @@ export const Instance = builder.prismaObject('Instance', {
       description:
         'Lowest bid for all GPUs of the instance that holds them against all current competitors, in US dollars per hour. Null when no bid helps: the rental is on demand or terminal, or an on-demand rental holds some of the GPUs.',
       requires: 'instances.get',
-      select: { ...actionState, minimumBidNanos: true },
+      select: { ...bidState, minimumBidNanos: true },
       resolve: async (instance, _args, context) => {
-        if (actionRefusal('updateBid', instance) !== null) return null
+        if (judgeAction('updateBid', instance).outcome === 'refused') return null
         // A stream has read it, to tell of its changes.
         if (isRead(instance, 'minimumBidNanos')) return instance.minimumBidNanos
         return (await minimumBidById(context).load(instance.id))?.minimumBidNanos

@@ -64,7 +64,7 @@ builder.mutationFields(t => ({
   rebootInstance: t.field({
     type: rebootResult.union,
     description:
-      'Stops the container of a running instance and starts it again. The instance keeps its GPUs, ports and disk. The GPUs cost nothing while the container is down. Requests made before the instance runs again cause no second reboot.',
+      'Stops the container of a running instance and starts it again. The instance keeps its GPUs, ports and disk. The GPUs cost nothing while the container is down. A request changes nothing if a restart is under way already, and is refused while the instance starts.',
     requires: 'instances.reboot',
     complexity: { field: 20 },
     args: { input: t.arg({ type: RebootInstanceInput, required: true, description: 'The instance to reboot.' }) },

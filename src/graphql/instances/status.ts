@@ -1,4 +1,4 @@
-import type { InstanceAction as Action, availabilityOf } from '../../domain/instances/instances.ts'
+import type { InstanceAction as Action, availabilityOf } from '../../domain/instances/actions.ts'
 import { instanceStatuses, type TargetState as Target } from '../../domain/instances/states.ts'
 import { builder } from '../builder.ts'
 import { enumOf } from '../enum.ts'
@@ -58,7 +58,8 @@ export const ActionAvailability = builder
       reason: t.expose('reason', {
         type: Reason,
         nullable: true,
-        description: 'Why the action is not available. Null when it is.',
+        description:
+          'Why the action is not available. Null when it is. The mutation then answers `InvalidStateError` with this reason, or, if the instance is already as asked for, succeeds and changes nothing.',
       }),
     }),
   })

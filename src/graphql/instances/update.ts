@@ -23,10 +23,12 @@ const results = {
   stop: instanceResult('stopInstance', outcome, 'The instance stops; its GPUs are no longer charged.', [
     'INVALID_INPUT',
     'NOT_FOUND',
+    'INVALID_STATE',
   ]),
   update: instanceResult('updateInstance', outcome, 'The instance has the given settings.', [
     'INVALID_INPUT',
     'NOT_FOUND',
+    'INVALID_STATE',
   ]),
   destroy: instanceResult('destroyInstance', outcome, 'The instance is destroyed, now or since an earlier request.', [
     'INVALID_INPUT',

@@ -117,7 +117,7 @@ export const instanceActionRoutes: Route[] = [
 
 /** Rewrites the refusal of a bid in the wording that clients expect. */
 function translateBidRefusal(error: unknown): unknown {
-  if (error instanceof DomainError && error.code === 'INVALID_STATE' && error.details.onDemand) {
+  if (error instanceof DomainError && error.code === 'INVALID_STATE' && error.details.cause === 'fixedPrice') {
     return new RestFailure(400, 'invalid_args', "Can't change price of on-demand contract.")
   }
   return renameIssuePaths(error, { bid: 'price' })

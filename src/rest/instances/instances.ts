@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import type { Actor } from '../../domain/actor.ts'
-import { type ErrorCode, notFound } from '../../domain/errors.ts'
+import { type ErrorCode, instanceDestroyed } from '../../domain/errors.ts'
 import { type ItemPlan, maxIdsPerCommand } from '../../domain/instances/command.ts'
 import { type InstanceChange, isWaitingForGpus } from '../../domain/instances/instances.ts'
 import type { Services } from '../../services/services.ts'
-import { RestFailure } from '../errors.ts'
+import { isInstanceGone, RestFailure } from '../errors.ts'
 import { okResult } from '../results.ts'
 import { rewordRefusals } from '../rewording.ts'
 import { type Route, route } from '../route.ts'
@@ -120,7 +120,7 @@ export const instanceReadRoutes: Route[] = [
     answer: async ({ services, actor, params: { id } }) => {
       const [step] = await services.instances.destroy(actor, { ids: [id] })
       if (step?.outcome === 'failed') throw step.error
-      if (step?.outcome !== 'applied') throw notFound('Instance', id)
+      if (step?.outcome !== 'applied') throw instanceDestroyed(id)
       return { success: true as const }
     },
   }),
@@ -159,7 +159,7 @@ const accountErrorCodes: readonly ErrorCode[] = ['INSUFFICIENT_CREDIT', 'QUOTA_E
 
 /** The `success` of a bulk update. The update fails only if no instance was found, or if the account may start none. */
 function summarizeBulk(steps: ItemPlan[]): boolean {
-  if (steps.every(step => step.outcome === 'failed' && step.error.code === 'NOT_FOUND')) {
+  if (steps.every(step => step.outcome === 'failed' && isInstanceGone(step.error))) {
     throw new RestFailure(404, 'invalid_args', 'Invalid instance ID list ids.')
   }
   if (steps.some(({ outcome }) => outcome === 'applied' || outcome === 'unchanged')) return true

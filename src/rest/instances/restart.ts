@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DomainError } from '../../domain/errors.ts'
 import type { RestartKind } from '../../domain/instances/states.ts'
 import { idempotencyFailures } from '../documented-failures.ts'
+import { isInstanceGone } from '../errors.ts'
 import { okResult } from '../results.ts'
 import { type Route, route } from '../route.ts'
 import { text } from '../values.ts'
@@ -44,7 +45,7 @@ function restartRoute(kind: RestartKind, summary: string, about: string): Route 
         await services.instances[kind](actor, id, idempotencyKey)
         return { success: true as const }
       } catch (error) {
-        if (!(error instanceof DomainError && error.code === 'INVALID_STATE')) throw error
+        if (!(error instanceof DomainError && error.code === 'INVALID_STATE') || isInstanceGone(error)) throw error
         const msg = `${messagePrefixes[kind]} ${error.message}`
         return { success: false as const, error: 'invalid_id' as const, msg }
       }

@@ -1,9 +1,10 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { bool, enumeration, int4, int8 } from '../../database/row-types.ts'
+import { bool, enumeration, int4, int8, nullable, timestamptz } from '../../database/row-types.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { invalidInput, notFound } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
+import { requireLiving } from '../../domain/instances/actions.ts'
 import { type Bidder, checkBid, decideBid, winningBid } from '../../domain/instances/bid.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
 import type { InstanceStatus, TargetState } from '../../domain/instances/states.ts'
@@ -67,8 +68,7 @@ export function bidServices(deps: Deps) {
     if (!machine) throw notFound('Instance', id)
     const { at } = tx
     await lockLivingInstances(tx, machine.id)
-    const bidder = await loadBidder(tx, id)
-    if (!bidder) throw notFound('Instance', id)
+    const bidder = requireLiving(id, await loadBidder(tx, id))
     const bidNanos = requestedBidNanos ?? (await lowestWinningBid(tx, bidder, machine))
     const outcome = decideBid(bidder, machine.minBidGpuNanos * BigInt(bidder.numGpus), bidNanos)
     if (outcome === 'unchanged') return
@@ -130,11 +130,12 @@ export function bidServices(deps: Deps) {
   async function loadBidder(tx: Transaction, id: bigint): Promise<Bidder | undefined> {
     const [row] = await tx.query(
       sql`
-        SELECT target_state, status, interruptible, gpu_price_nanos, first_gpu, num_gpus FROM instances
-        WHERE id = ${id} AND destroyed_at IS NULL`,
+        SELECT target_state, status, destroyed_at, interruptible, gpu_price_nanos, first_gpu, num_gpus FROM instances
+        WHERE id = ${id}`,
       {
         ...{ targetState: enumeration<TargetState>(), status: enumeration<InstanceStatus>() },
-        ...{ interruptible: bool, gpuPriceNanos: int8, firstGpu: int4, numGpus: int4 },
+        ...{ destroyedAt: nullable(timestamptz), interruptible: bool, gpuPriceNanos: int8 },
+        ...{ firstGpu: int4, numGpus: int4 },
       },
     )
     return row && { id, ...row }

@@ -1,9 +1,10 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { bool, bytea, enumeration, int4, jsonb, nullable, text } from '../../database/row-types.ts'
+import { bool, bytea, enumeration, int4, jsonb, nullable, text, timestamptz } from '../../database/row-types.ts'
 import { type Transaction, transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
-import { DomainError, notFound } from '../../domain/errors.ts'
+import { DomainError } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
+import { requireLiving } from '../../domain/instances/actions.ts'
 import { type CurrentLaunch, changeLaunch, restartAfterLaunchChange } from '../../domain/instances/change-launch.ts'
 import type { LaunchConfig } from '../../domain/instances/instances.ts'
 import type { InstanceStatus, Restart, TargetState } from '../../domain/instances/states.ts'
@@ -95,19 +96,19 @@ export function changeLaunchServices(deps: Deps) {
       targetState: TargetState
     }
   > {
-    const [row] = await tx.query(
+    const [found] = await tx.query(
       sql`
         SELECT status, launch, registry_login, secret_env, disk_mb, template_id, template_hash, restart,
-          started_at IS NOT NULL AS has_run, target_state FROM instances
-        WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`,
+          started_at IS NOT NULL AS has_run, target_state, destroyed_at FROM instances
+        WHERE id = ${id} AND account_id = ${accountId} FOR NO KEY UPDATE`,
       {
         ...{ status: enumeration<InstanceStatus>(), targetState: enumeration<TargetState>(), hasRun: bool },
         ...{ launch: jsonb<LaunchConfig>(), registryLogin: nullable(bytea), secretEnv: nullable(bytea), diskMb: int4 },
         ...{ templateId: nullable(int4), templateHash: nullable(text), restart: nullable(enumeration<Restart>()) },
+        destroyedAt: nullable(timestamptz),
       },
     )
-    if (!row) throw notFound('Instance', id)
-    const { launch: config, registryLogin, secretEnv, ...state } = row
+    const { launch: config, registryLogin, secretEnv, ...state } = requireLiving(id, found)
     const values = openJson<Record<string, string>>(secrets, secretEnv) ?? {}
     const launch = { ...config, env: restoreSecrets(config.env, values) }
     const registry = openJson<Registry>(secrets, registryLogin) ?? undefined

@@ -1,5 +1,6 @@
 import type { Actor } from '../../domain/actor.ts'
-import { invalidInput, invalidState, notFound } from '../../domain/errors.ts'
+import { invalidInput, invalidState } from '../../domain/errors.ts'
+import { requireLiving } from '../../domain/instances/actions.ts'
 import { commandIssues, executeRefusal, maxOutputLength } from '../../domain/instances/logs.ts'
 import { authorize } from '../authorize.ts'
 import { askMachine } from '../container-console.ts'
@@ -21,13 +22,13 @@ export function executeServices(deps: Deps) {
       authorize(actor, 'instances.execute', { id: Number(id) })
       const issues = commandIssues(command)
       if (issues.length > 0) throw invalidInput(issues)
-      const [instance] = await byIds(
+      const [found] = await byIds(
         actor,
         [id],
         { machineId: true, status: true, destroyedAt: true },
         'instances.execute',
       )
-      if (!instance) throw notFound('Instance', id)
+      const instance = requireLiving(id, found)
       const refusal = executeRefusal(instance)
       const container = { machineId: instance.machineId, instanceId: id, accountId: actor.accountId }
       const result =

@@ -7,6 +7,7 @@ import type { Transaction } from '../../database/transaction.ts'
 import { type InstanceAccessOperation, isAllowed } from '../../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
+import { requireLiving } from '../../domain/instances/actions.ts'
 import { checkInstanceFilter, type InstanceFilter } from '../../domain/instances/filter.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
 import {
@@ -90,11 +91,9 @@ export function instanceReadServices(deps: Deps) {
 
     find,
 
-    /** As `find`, but not if the instance is destroyed. */
+    /** As `find`, but refuses a destroyed instance. */
     async findLiving(actor: Actor, id: bigint, operation?: InstanceAccessOperation): Promise<Instance> {
-      const instance = await find(actor, id, operation)
-      if (instance.destroyedAt) throw notFound('Instance', id)
-      return instance
+      return requireLiving(id, await find(actor, id, operation))
     },
   }
 

@@ -1,5 +1,5 @@
 import { Prisma } from '../../database/generated/client.ts'
-import { bool, enumeration, nullable } from '../../database/row-types.ts'
+import { enumeration, nullable, timestamptz } from '../../database/row-types.ts'
 import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
@@ -61,11 +61,12 @@ async function requestRestart(
   const { at } = tx
   const [row] = await tx.query(
     sql`
-      SELECT target_state, status, interruptible, restart, started_at IS NOT NULL AS has_run FROM instances
-      WHERE id = ${id} AND account_id = ${accountId} AND destroyed_at IS NULL FOR NO KEY UPDATE`,
+      SELECT target_state, status, destroyed_at, restart, started_at FROM instances
+      WHERE id = ${id} AND account_id = ${accountId} FOR NO KEY UPDATE`,
     {
-      ...{ targetState: enumeration<TargetState>(), status: enumeration<InstanceStatus>(), interruptible: bool },
-      ...{ restart: nullable(enumeration<Restart>()), hasRun: bool },
+      ...{ targetState: enumeration<TargetState>(), status: enumeration<InstanceStatus>() },
+      ...{ destroyedAt: nullable(timestamptz), restart: nullable(enumeration<Restart>()) },
+      startedAt: nullable(timestamptz),
     },
   )
   if (!row) throw notFound('Instance', id)

@@ -7,8 +7,9 @@ import { constraintsOf, isAllowed } from '../../domain/accounts/permissions/perm
 import type { Actor } from '../../domain/actor.ts'
 import { checkCursorNotExpired } from '../../domain/events/cursor.ts'
 import type { Event } from '../../domain/events/events.ts'
+import { judgeAction } from '../../domain/instances/actions.ts'
 import { checkInstanceFilter, type InstanceFilter } from '../../domain/instances/filter.ts'
-import { actionRefusal, type Instance } from '../../domain/instances/instances.ts'
+import type { Instance } from '../../domain/instances/instances.ts'
 import {
   maxUntoldEvents,
   maxWatchedInstances,
@@ -125,7 +126,9 @@ export function instanceWatchServices(deps: Deps) {
   async function loadInstances(actor: Actor, news: News[]): Promise<Map<bigint, Instance>> {
     const ids = news.map(({ id }) => String(id))
     const found = await findInstances(deps, [sql`i.id = ANY(${ids}::bigint[])`], sql`i.id`, ids.length)
-    const bidders = found.filter(instance => actionRefusal('updateBid', instance) === null).map(({ id }) => id)
+    const bidders = found
+      .filter(instance => judgeAction('updateBid', instance).outcome === 'applied')
+      .map(({ id }) => id)
     const minimumBids = bidders.length > 0 ? await loadMinimumBids(database, actor, bidders) : []
     const bidById = new Map(minimumBids.map(({ id, minimumBidNanos }) => [id, minimumBidNanos]))
     const bidOf = (id: bigint) => (bidders.includes(id) ? { minimumBidNanos: bidById.get(id) ?? null } : {})

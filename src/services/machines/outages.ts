@@ -13,7 +13,7 @@ export function outageOperations({ database }: DataDeps) {
       const engine = await database.prisma.engine.findUnique({ where: { machineId: id }, select: { machineId: true } })
       if (engine)
         throw new DomainError('INVALID_STATE', `Machine ${id} is not simulated: it has an engine.`, {
-          ...{ instanceId: null, onDemand: false },
+          ...{ instanceId: null, cause: null },
         })
       const found = await database.execute(sql`
         WITH machine AS (SELECT id FROM machines WHERE id = ${id}), outage AS (

@@ -38,7 +38,7 @@ export async function checkDataRemoved(tx: Transaction, { id }: Machine): Promis
 }
 
 function machineInUse(message: string): DomainError<'INVALID_STATE'> {
-  return new DomainError('INVALID_STATE', message, { instanceId: null, onDemand: false })
+  return new DomainError('INVALID_STATE', message, { instanceId: null, cause: null })
 }
 
 function printCount(count: number, noun: string): string {

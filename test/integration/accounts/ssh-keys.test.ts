@@ -342,11 +342,12 @@ describe('a container', () => {
     expect(await eventsOf(id)).toEqual([])
   })
 
-  it('that was destroyed is not found', async () => {
+  it('that was destroyed gets no key and loses none', async () => {
     const [id, sshKey] = [await rentals.rent(key), await registerKey(key)]
     await app.rest(key, 'DELETE', `/instances/${id}/`)
     for (const verb of ['attach', 'detach'] as const) {
-      expect(await change(verb, key, id, sshKey)).toMatchObject({ code: 'NOT_FOUND', missing: `ins_${id}` })
+      const message = `Instance ins_${id} is destroyed. Rent another one.`
+      expect(await change(verb, key, id, sshKey)).toMatchObject({ code: 'INVALID_STATE', message })
     }
   })
 

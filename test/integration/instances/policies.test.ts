@@ -418,7 +418,7 @@ describe('destruction', () => {
     expect(await policies.set(id, { destroyAt: null })).toMatchObject(refusal)
     expect(await policies.setTargetState(id, 'RUNNING')).toMatchObject(refusal)
     await app.runUntilIdle()
-    expect(await policies.set(id, { destroyAt: null })).toMatchObject({ code: 'NOT_FOUND' })
+    expect(await policies.set(id, { destroyAt: null })).toMatchObject({ code: 'INVALID_STATE' })
   })
 })
 

@@ -332,7 +332,7 @@ describe('a new bid', () => {
       })
       await waitForLockWaiters(session, () => isDone)
       await session.query('COMMIT')
-      expect(await changing).toMatchObject({ code: 'NOT_FOUND' })
+      expect(await changing).toMatchObject({ code: 'INVALID_STATE', details: { cause: 'destroyed' } })
     })
     expect(await read(id)).toMatchObject({ gpu_price_nanos: '250000000' })
   })

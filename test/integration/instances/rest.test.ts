@@ -153,22 +153,23 @@ describe('a path', () => {
 })
 
 describe('an answer', () => {
-  const noInstance = (id: number | string) => ({
-    ...{ success: false, error: 'no_such_instance', msg: `Instance ${id} not found.` },
-    instances: null,
-  })
+  const noInstance = (msg: string) => ({ success: false, error: 'no_such_instance', msg, instances: null })
 
   it('for an unknown or destroyed instance is 404 with instances: null', async () => {
     const destroyed = await rentals.rent(key)
     await app.rest(key, 'DELETE', `/instances/${destroyed}/`)
-    for (const id of [987_654, destroyed, '999999999999999999'])
+    for (const [id, msg] of [
+      [987_654, 'Instance 987654 not found.'],
+      [destroyed, `Instance ${destroyed} is destroyed. Rent another one.`],
+      ['999999999999999999', 'Instance 999999999999999999 not found.'],
+    ] as const)
       for (const [method, body] of [
         ['GET', undefined],
         ['PUT', { label: 'x' }],
         ['DELETE', undefined],
       ] as const) {
         const answer = await app.rest(key, method, `/instances/${id}/`, body)
-        expect([answer.status, answer.body]).toEqual([404, noInstance(id)])
+        expect([answer.status, answer.body]).toEqual([404, noInstance(msg)])
       }
   })
 

@@ -129,13 +129,16 @@ describe('a reboot', () => {
     expect(newEvents.filter(line => line.endsWith('stopping'))).toHaveLength(1)
   })
 
-  it('happens once when it is requested again while it is under way', async () => {
+  it('happens once when it is requested again while it is under way, and is refused once the instance starts', async () => {
     const id = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-start:20' })
     const events = await countEvents(id)
     await restart(key, 'reboot', { id: `ins_${id}` })
     const seen = await untilItRuns(id, async () => {
-      expect(await app.rest(key, 'PUT', `/instances/reboot/${id}/`, {})).toMatchObject({ body: { success: true } })
-      expect(await restart(key, 'reboot', { id: `ins_${id}` })).toMatchObject({ replayed: false })
+      const isStarting = (await rowOf(id))['status'] === 'loading'
+      const { body } = await app.rest(key, 'PUT', `/instances/reboot/${id}/`, {})
+      expect(body.success).toBe(!isStarting)
+      const answer = await restart(key, 'reboot', { id: `ins_${id}` })
+      expect(answer).toMatchObject(isStarting ? { code: 'INVALID_STATE' } : { replayed: false })
     })
     expect(seen).toEqual(new Set(['stopping', 'loading']))
     expect((await eventsOf(id, events)).filter(line => /REBOOTED|stopping/.test(line))).toHaveLength(2)
@@ -245,7 +248,7 @@ describe('a recycle', () => {
     expect(await rowOf(id)).toMatchObject({ status: 'running', restart: null })
   })
 
-  it('happens once when it is requested again while it is under way', async () => {
+  it('happens once when it is requested again while it is under way, and is refused once the instance starts', async () => {
     const id = await rentals.rentToStatus(key, 'running', { image: 'simulated/slow-pull:20' })
     const events = await countEvents(id)
     await restart(key, 'recycle', { id: `ins_${id}` })

@@ -19,6 +19,11 @@ export const graphqlCodes: Record<string, string> = {
   invalid_state: 'INVALID_STATE',
 }
 
+/** The code in GraphQL of a failure over REST, which answers for a destroyed instance as for an unknown one. */
+export function graphqlCodeOf({ error, msg }: { error: string; msg: string }): string | undefined {
+  return error === 'no_such_instance' && msg.includes('is destroyed') ? 'INVALID_STATE' : graphqlCodes[error]
+}
+
 /** A message of GraphQL with its ids and permissions as REST prints them. */
 export function bareIds(message: string): string {
   return message

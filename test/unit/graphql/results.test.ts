@@ -45,7 +45,7 @@ const errorsOf: Record<string, readonly RefusalCode[]> = {
   destroyInstances: ['INVALID_INPUT'],
   startInstance: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'SPEND_LIMIT_EXCEEDED', ...admission],
   startInstances: ['INVALID_INPUT', 'INSUFFICIENT_CREDIT', 'SPEND_LIMIT_EXCEEDED'],
-  stopInstance: ['INVALID_INPUT', 'NOT_FOUND'],
+  stopInstance: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
   stopInstances: ['INVALID_INPUT'],
   detachSshKey: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
   executeCommand: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
@@ -59,7 +59,7 @@ const errorsOf: Record<string, readonly RefusalCode[]> = {
   rotateWebhookSecret: ['INVALID_INPUT', 'NOT_FOUND', ...idempotency],
   testWebhook: ['INVALID_INPUT', 'NOT_FOUND'],
   updateApiKey: ['INVALID_INPUT', 'NOT_FOUND'],
-  updateInstance: ['INVALID_INPUT', 'NOT_FOUND'],
+  updateInstance: ['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE'],
   updateInstanceBid: [
     ...(['INVALID_INPUT', 'NOT_FOUND', 'INVALID_STATE', 'BID_TOO_LOW', 'SPEND_LIMIT_EXCEEDED'] as const),
     ...admission,

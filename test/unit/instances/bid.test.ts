@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { type Bidder, bidRange, checkBid, decideBid, winningBid } from '../../../src/domain/instances/bid.ts'
-import { availabilityOf } from '../../../src/domain/instances/instances.ts'
-import { instanceStatuses } from '../../../src/domain/instances/states.ts'
 
 const floor = 400_000_000n
 const aBidder = (facts: Partial<Bidder> = {}): Bidder => ({
@@ -9,6 +7,7 @@ const aBidder = (facts: Partial<Bidder> = {}): Bidder => ({
     id: 7n,
     targetState: 'running',
     status: 'running',
+    destroyedAt: null,
     interruptible: true,
     gpuPriceNanos: 500_000_000n,
     firstGpu: 0,
@@ -58,29 +57,10 @@ describe('a new bid', () => {
     ['a rental that is offline', { status: 'offline' as const }],
     ['a rental that is unknown', { status: 'unknown' as const }],
   ])('is refused for %s, before the price is checked', (_, facts) => {
-    const onDemand = 'interruptible' in facts
-    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, onDemand } }
+    const cause = 'interruptible' in facts ? 'fixedPrice' : null
+    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, cause } }
     expect(() => decideBid(aBidder(facts), floor, 1n)).toThrow(expect.objectContaining(refusal))
   })
-})
-
-it('lists the action changeBid as available exactly when a bid change succeeds', () => {
-  for (const status of instanceStatuses) {
-    for (const interruptible of [true, false]) {
-      const bidder = aBidder({ status, interruptible })
-      const action = availabilityOf({ ...bidder, destroyedAt: null }).find(({ action }) => action === 'updateBid')
-      let refusal: string | null = null
-      try {
-        decideBid(bidder, floor, 600_000_000n)
-      } catch (error) {
-        refusal = (error as Error).message
-      }
-      const reason = refusal === null ? null : { code: interruptible ? 'TERMINAL' : 'FIXED_PRICE', message: refusal }
-      expect(action).toEqual({ action: 'updateBid', available: refusal === null, reason })
-    }
-  }
-  const destroyed = availabilityOf({ ...aBidder(), destroyedAt: new Date(0) })
-  expect(destroyed.every(({ available }) => !available)).toBe(true)
 })
 
 describe('the winning bid', () => {
@@ -93,7 +73,7 @@ describe('the winning bid', () => {
   })
 
   it.each([undefined, bidRange.max + 1n])('is refused when no allowed bid wins: %s', least => {
-    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, onDemand: false } }
+    const refusal = { code: 'INVALID_STATE', details: { instanceId: 7n, cause: null } }
     expect(() => winningBid(7n, least)).toThrow(expect.objectContaining(refusal))
   })
 })

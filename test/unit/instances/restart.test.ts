@@ -3,15 +3,14 @@ import { decideRestart, type Restartable } from '../../../src/domain/instances/r
 import { finalStatuses } from '../../../src/domain/instances/states.ts'
 
 const running: Restartable = {
-  ...{ id: 1n, targetState: 'running', status: 'running', interruptible: false, restart: null, hasRun: true },
+  ...{ id: 1n, targetState: 'running', status: 'running', destroyedAt: null, restart: null },
+  startedAt: new Date(0),
 }
 
 describe('a requested restart', () => {
   it.each<[Partial<Restartable>]>([
     [{ restart: 'reboot' }],
     [{ restart: 'reboot', status: 'stopping' }],
-    [{ restart: null, status: 'stopping' }],
-    [{ restart: null, status: 'loading' }],
     [{ restart: 'recycle', status: 'stopping' }],
     [{ restart: 'anew', status: 'loading' }],
   ])('is not written when a reboot is already under way: %j', facts => {
@@ -32,8 +31,10 @@ describe('a requested restart', () => {
   })
 
   it.each<[Partial<Restartable>]>([
-    [{ status: 'loading', hasRun: false }],
-    [{ status: 'created', hasRun: false, restart: 'recycle' }],
+    [{ status: 'stopping' }],
+    [{ status: 'loading' }],
+    [{ status: 'loading', startedAt: null }],
+    [{ status: 'created', startedAt: null, restart: 'recycle' }],
     [{ status: 'running', targetState: 'stopped', restart: 'reboot' }],
     [{ status: 'stopping', targetState: 'stopped', restart: 'reboot' }],
     [{ status: 'stopped', targetState: 'stopped', restart: 'anew' }],

@@ -1,12 +1,13 @@
 // Attaches SSH keys to rented containers, and detaches them.
 
 import { Prisma } from '../../../database/generated/client.ts'
-import { bool, enumeration, int8, jsonb } from '../../../database/row-types.ts'
+import { bool, enumeration, int8, jsonb, nullable, timestamptz } from '../../../database/row-types.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { sshKeysProblem } from '../../../domain/accounts/ssh-keys.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { invalidState, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
+import { requireLiving } from '../../../domain/instances/actions.ts'
 import type { LaunchConfig } from '../../../domain/instances/instances.ts'
 import type { InstanceStatus } from '../../../domain/instances/states.ts'
 import { authorize } from '../../authorize.ts'
@@ -66,16 +67,19 @@ export function attachServices({ database }: Deps) {
 export async function lockSshInstances(tx: Transaction, { accountId }: Actor, ids: readonly bigint[]): Promise<void> {
   if (ids.length === 0) return
   const rows = await tx.query(
-    sql`SELECT id, vm, launch -> 'mode' AS mode, status FROM instances
-      WHERE id = ANY(${ids.map(String)}::bigint[]) AND account_id = ${accountId} AND destroyed_at IS NULL
-      ORDER BY id FOR NO KEY UPDATE`,
-    { id: int8, vm: bool, mode: jsonb<LaunchConfig['mode']>(), status: enumeration<InstanceStatus>() },
+    sql`SELECT id, vm, launch -> 'mode' AS mode, status, destroyed_at FROM instances
+      WHERE id = ANY(${ids.map(String)}::bigint[]) AND account_id = ${accountId} ORDER BY id FOR NO KEY UPDATE`,
+    {
+      id: int8,
+      vm: bool,
+      mode: jsonb<LaunchConfig['mode']>(),
+      status: enumeration<InstanceStatus>(),
+      destroyedAt: nullable(timestamptz),
+    },
   )
   const found = new Map(rows.map(row => [row.id, row]))
   for (const id of ids) {
-    const instance = found.get(id)
-    if (!instance) throw notFound('Instance', id)
-    const refusal = sshKeysProblem(instance)
+    const refusal = sshKeysProblem(requireLiving(id, found.get(id)))
     if (refusal) throw invalidState(id, refusal)
   }
 }

@@ -3,6 +3,7 @@ import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { invalidState, notFound } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
+import { requireLiving } from '../../../domain/instances/actions.ts'
 import type { Instance } from '../../../domain/instances/instances.ts'
 import {
   changedPolicyFields,
@@ -70,7 +71,7 @@ async function updatePolicyInTransaction(
 ): Promise<void> {
   const { accountId } = actor
   const [locked] = await lockInstances(tx, [id], accountId)
-  if (!locked || locked.subject.destroyedAt) throw notFound('Instance', id)
+  requireLiving(id, locked?.subject)
   const account = await lockAccount(tx, accountId, at)
   const before = (await loadPolicyFacts(tx, [id])).get(id)
   if (!before) throw notFound('Instance', id)
