@@ -94,6 +94,7 @@ export type DateTimeFilter = {
 };
 
 export type DeleteApiKeyInput = {
+  force?: boolean;
   id: string;
   keepInstanceKeys?: boolean;
 };

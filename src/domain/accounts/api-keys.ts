@@ -1,6 +1,7 @@
 // An API key is berth_<public id>_<secret>. The public id finds the key and is not secret. Only a hash of the secret is
 // stored. An instance's own key is berth_ins_<instance id>_<proof>. It is derived, so nothing is stored.
 
+import { invalidInput } from '../errors.ts'
 import type { Permissions } from './permissions/permissions.ts'
 
 /** What the owner of an API key sets. Null permissions mean full access. */
@@ -9,6 +10,22 @@ export type ApiKeySettings = { name: string; permissions: Permissions | null; ex
 /** The permissions of a stored key. Every stored key has passed `parsePermissions`. */
 export function permissionsOf({ permissions }: { permissions: unknown }): Permissions | null {
   return permissions as Permissions | null
+}
+
+/** Whether a key is the one that asks for its deletion, and whether the account has no other valid key with full access. */
+type DeletedKey = { isOwn: boolean; isLastWithFullAccess: boolean }
+/** The keys that a caller means to delete although it may lose its access. */
+export type AllowedDeletions = { own: boolean; lastWithFullAccess: boolean }
+
+/** Refuses a deletion that takes the caller's access away, or the account's, unless the caller means it. */
+export function checkKeyDeletion({ isOwn, isLastWithFullAccess }: DeletedKey, allowed: AllowedDeletions): void {
+  const message =
+    isLastWithFullAccess && !allowed.lastWithFullAccess
+      ? "must be true to delete the account's last API key with full access: afterwards only an operator can make another."
+      : isOwn && !allowed.own
+        ? 'must be true to delete the API key that sends this request: it is refused from then on.'
+        : undefined
+  if (message !== undefined) throw invalidInput([{ path: 'force', message }])
 }
 
 export const maxApiKeys = 200

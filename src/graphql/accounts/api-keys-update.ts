@@ -74,6 +74,12 @@ const DeleteApiKeyInput = builder.inputType('DeleteApiKeyInput', {
       description:
         'Keep the instance keys of the instances that this API key rented, until this API key would have expired. Defaults to false: they are deleted, too.',
     }),
+    force: t.boolean({
+      required: true,
+      defaultValue: false,
+      description:
+        "Delete the API key even if it sends this request, or is the account's last one with full access. Defaults to false.",
+    }),
   }),
 })
 
@@ -183,14 +189,15 @@ builder.mutationFields(t => ({
   deleteApiKey: t.field({
     type: deletionResult.union,
     description:
-      'Deletes an API key, and the keys of the instances that it rented. From this answer on, no request with one of these keys changes anything; requests that only read may be answered for up to a second more. The key of this request can delete itself.',
+      'Deletes an API key, and the keys of the instances that it rented. From this answer on, no request with one of these keys changes anything; requests that only read may be answered for up to a second more. The API key of this request, and the last one of the account with full access, are deleted only with `force`.',
     requires: 'apiKeys.revoke',
     complexity: { field: 20 },
     args: { input: t.arg({ type: DeleteApiKeyInput, required: true, description: 'The API key to delete.' }) },
-    resolve: (_root, { input }, { services, actor }) =>
+    resolve: (_root, { input: { id, keepInstanceKeys, force } }, { services, actor }) =>
       deletionResult.answer({}, async () => {
-        const key = parseId('ApiKey', input.id)
-        await services.apiKeys.delete(actor, key, { keepInstanceKeys: input.keepInstanceKeys })
+        const key = parseId('ApiKey', id)
+        const allowed = { own: force, lastWithFullAccess: force }
+        await services.apiKeys.delete(actor, key, { keepInstanceKeys, allowed })
         return { deletedId: key }
       }),
   }),

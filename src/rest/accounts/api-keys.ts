@@ -13,9 +13,18 @@ const path = '/api/v0/auth/apikeys/{id}/'
 const params = z.object({ id: pathId('ID of the API key.') })
 const success = z.literal(true).describe('Always true.')
 const noSuchKey: DocumentedFailure = documentedFailureOf('NOT_FOUND', 'API Key not found.')
+const lastKeyMessage =
+  "You cannot delete your primary key: it is the account's last one with full access, and afterwards only an operator can make another. To delete it all the same, add force=true."
 const keyDescription = 'The secret key. Only this answer shows it.'
 
+const lastKey: DocumentedFailure = documentedFailureOf(
+  'INVALID_INPUT',
+  "The key is the account's last one with full access, and force is not true.",
+)
+
 function restFailureOf({ code, details }: DomainError): [number, string, string] | undefined {
+  const isLast = code === 'INVALID_INPUT' && details.issues[0]?.path === 'force'
+  if (isLast) return [lastKey.status, lastKey.error, lastKeyMessage]
   const isKey = code === 'NOT_FOUND' && details.subject?.type === 'ApiKey'
   return isKey ? [404, 'not_found', noSuchKey.when] : undefined
 }
@@ -108,7 +117,7 @@ export const apiKeyRoutes: Route[] = [
     tag: 'Keys',
     summary: 'Revoke an API key',
     about:
-      'Revokes an API key and the keys of the instances that it rented. Requests with any of these keys fail if they begin after the answer.',
+      "Revokes an API key, even that of the request, and the keys of the instances that it rented. Requests with any of these keys fail if they begin after the answer. The account's last key with full access is revoked only with force.",
     operation: 'apiKeys.revoke',
     params,
     query: z.object({
@@ -118,12 +127,18 @@ export const apiKeyRoutes: Route[] = [
         .describe(
           'If true, the keys of instances rented with the revoked key keep working until that key would have expired.',
         ),
+      force: z
+        .enum(['true', 'false'])
+        .optional()
+        .describe("If true, the key is revoked even if it is the account's last one with full access."),
     }),
     result: z.literal('Successfully Deleted API Key'),
-    failures: [noSuchKey],
+    failures: [noSuchKey, lastKey],
     answer: async ({ services, actor, params: { id }, query }) => {
       const keepInstanceKeys = query.keep_instance_keys === 'true'
-      await rewordRefusals(services.apiKeys.delete(actor, id, { keepInstanceKeys }), restFailureOf)
+      // Clients revoke the key that they use, as when they log out.
+      const allowed = { own: true, lastWithFullAccess: query.force === 'true' }
+      await rewordRefusals(services.apiKeys.delete(actor, id, { keepInstanceKeys, allowed }), restFailureOf)
       return 'Successfully Deleted API Key' as const
     },
   }),

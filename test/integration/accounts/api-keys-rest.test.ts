@@ -82,6 +82,19 @@ describe('an API key over REST', () => {
     }
   })
 
+  it("deletes itself, but only with force if it is the account's last one with full access", async () => {
+    const owner = await app.newKey()
+    const { body: made } = await create({ name: 'second' }, owner)
+    expect((await app.rest(made.key, 'DELETE', `/auth/apikeys/${made.id}/`)).status).toBe(200)
+    const { body: list } = await app.rest(owner, 'GET', '/auth/apikeys/')
+    const path = `/auth/apikeys/${list.apikeys[0].id}/`
+    const { status, body } = await app.rest(owner, 'DELETE', path)
+    const msg = expect.stringMatching(/^You cannot delete your primary key: .* add force=true\.$/)
+    expect([status, body, await works(owner)]).toEqual([400, { success: false, error: 'invalid_args', msg }, true])
+    expect((await app.rest(owner, 'DELETE', `${path}?force=true`)).status).toBe(200)
+    expect(await works(owner)).toBe(false)
+  })
+
   it('resets itself and no other key', async () => {
     const [one, other] = [await create({ name: 'one', permissions }), await create({ name: 'other', permissions })]
     const { status, body } = await app.rest(one.body.key, 'PUT', '/commands/reset_apikey/', { client_id: 'me' })

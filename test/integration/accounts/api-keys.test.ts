@@ -454,11 +454,39 @@ describe('a key that is revoked', () => {
     }
   })
 
-  it('may be the caller itself', async () => {
+  it('may be the caller itself, if the caller says so', async () => {
     const owner = await app.newKey()
     const { id, secret } = await createKey(owner)
-    expect(await mutate(secret, 'deleteApiKey', { id })).toEqual({ deletedId: id })
+    const message = 'must be true to delete the API key that sends this request: it is refused from then on.'
+    const refused = { code: 'INVALID_INPUT', issues: [{ path: 'force', message }] }
+    expect(await mutate(secret, 'deleteApiKey', { id })).toMatchObject(refused)
+    expect(await statusOf(secret)).toBe(200)
+    expect(await mutate(secret, 'deleteApiKey', { id, force: true })).toEqual({ deletedId: id })
     expect(await statusOf(secret)).toBe(401)
+  })
+
+  it("may be the account's last one with full access, if the caller says so", async () => {
+    const owner = await app.newKey()
+    const [id, expiring] = [await idOf(owner), await createKey(owner, { expiresAt: inMs(60_000) })]
+    const permissions = [{ category: 'USER_WRITE' }]
+    const scoped = (await createKey(owner, { permissions })).secret
+    await app.sql(`UPDATE api_keys SET expires_at = '${inMs(-1)}' WHERE id = ${expiring.id.slice(4)}`)
+    const message = expect.stringContaining("the account's last API key with full access")
+    for (const by of [owner, scoped])
+      expect(await mutate(by, 'deleteApiKey', { id })).toMatchObject({ issues: [{ path: 'force', message }] })
+    expect(await mutate(scoped, 'deleteApiKey', { id, force: true })).toMatchObject({ deletedId: id })
+    expect(await statusOf(owner)).toBe(401)
+  })
+
+  it('leaves one with full access if two delete each other at the same time', async () => {
+    const one = await app.newKey()
+    const other = await createKey(one)
+    const answers = await Promise.all([
+      mutate(one, 'deleteApiKey', { id: other.id }),
+      mutate(other.secret, 'deleteApiKey', { id: await idOf(one) }, otherApp),
+    ])
+    expect(answers.filter(({ deletedId }) => deletedId !== undefined)).toHaveLength(1)
+    expect([await statusOf(one), await statusOf(other.secret)].toSorted()).toEqual([200, 401])
   })
 
   it.each(['createApiKey', 'rotateApiKeySecret', 'deleteApiKey'] as const)(

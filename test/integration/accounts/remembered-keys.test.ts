@@ -37,7 +37,10 @@ async function newRememberedKey(): Promise<{ key: string; id: number }> {
 describe('a key that gateways remember', () => {
   it('is refused at once by the gateway that revokes it, and soon by the other', async () => {
     const { key, id } = await newRememberedKey()
-    const answer = await gateway.graphql(key, `mutation { deleteApiKey(input: {id: "${id}"}) { __typename } }`)
+    const answer = await gateway.graphql(
+      key,
+      `mutation { deleteApiKey(input: {id: "${id}", force: true}) { __typename } }`,
+    )
     expect(answer.data.deleteApiKey.__typename).toBe('DeleteApiKeySuccess')
     expect(await ask(gateway, key)).toBe(401)
     await expect.poll(() => ask(other, key), { interval: 5, timeout: 500 }).toBe(401)

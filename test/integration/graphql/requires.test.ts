@@ -31,7 +31,7 @@ beforeAll(async () => {
   app = await startApp()
   owner = await app.newKey()
   // The samples name the first key. What a key may do to another one also depends on the other one's permissions.
-  await app.graphql(owner, 'mutation { deleteApiKey(input: { id: "1" }) { __typename } }')
+  await app.graphql(owner, 'mutation { deleteApiKey(input: { id: "1", force: true }) { __typename } }')
 })
 
 afterAll(() => app.close())

@@ -1,6 +1,13 @@
+import { Prisma } from '../../../database/generated/client.ts'
 import { type Transaction, transaction } from '../../../database/transaction.ts'
 import { type ApiKeyInput, parseApiKeyInput } from '../../../domain/accounts/api-key-input.ts'
-import { type ApiKeySettings, maxApiKeys, parseApiKey } from '../../../domain/accounts/api-keys.ts'
+import {
+  type AllowedDeletions,
+  type ApiKeySettings,
+  checkKeyDeletion,
+  maxApiKeys,
+  parseApiKey,
+} from '../../../domain/accounts/api-keys.ts'
 import { type Actor, isInstanceKey } from '../../../domain/actor.ts'
 import { DomainError, invalidInput, notFound, secretEnded } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
@@ -125,26 +132,42 @@ export function apiKeyServices(deps: Pick<Deps, 'database' | 'secrets' | 'rememb
     },
 
     /**
-     * Revokes a key, even the caller's own or one with more permissions. The keys of the instances that this key rented
+     * Revokes a key, even one with more permissions: see `checkKeyDeletion`. The keys of the instances that this key rented
      * end, too, unless `keepInstanceKeys` is set. After this call returns, this gateway answers no request with one of these
      * keys, and no gateway lets one change anything. Other gateways are told at once. They may answer reads for up to a second.
      */
-    async delete(actor: Actor, id: bigint, { keepInstanceKeys = false } = {}): Promise<void> {
+    async delete(actor: Actor, id: bigint, { keepInstanceKeys, allowed }: KeyDeletion): Promise<void> {
       authorize(actor, 'apiKeys.revoke', { id: Number(id) })
       await transaction(database, async tx => {
         const { at } = tx
         authorize(await lockKeys(tx, actor), 'apiKeys.revoke', { id: Number(id) })
-        const where = { ...ownActiveKeys(actor, at), id: { in: smallIds([id]) } }
+        const found = await findActiveKey(tx, actor, id)
+        const isOwn = found.id === actor.apiKeyId
+        checkKeyDeletion({ isOwn, isLastWithFullAccess: await isLastWithFullAccess(tx, actor, found) }, allowed)
         const data = { revokedAt: at, keepInstanceKeys }
+        const where = { ...ownActiveKeys(actor, at), id: found.id }
         const [revoked] = await tx.prisma(prisma =>
           prisma.apiKey.updateManyAndReturn({ where, data, select: settingsSelect }),
         )
-        if (!revoked) throw notFound('ApiKey', id)
+        if (!revoked) throw new Error(`API key ${found.id} was changed without the lock of its account.`)
         const event = { kind: 'API_KEY_DELETED' as const, accountId: actor.accountId, actor: apiKeyActor(actor) }
         await recordEvents(tx, [{ ...event, before: apiKeyFactsOf(revoked.id, settingsOf(revoked)) }], at)
       }).finally(() => deps.rememberedKeys.forget(Number(id)))
     },
   }
+}
+
+type KeyDeletion = { keepInstanceKeys: boolean; allowed: AllowedDeletions }
+
+/** Whether no other valid key of the account has full access. The account's keys must be locked. */
+async function isLastWithFullAccess(
+  tx: Transaction,
+  actor: Actor,
+  key: SelectedApiKey<typeof settingsSelect>,
+): Promise<boolean> {
+  if (settingsOf(key).permissions !== null) return false
+  const where = { ...ownActiveKeys(actor, tx.at), id: { not: key.id }, permissions: { equals: Prisma.DbNull } }
+  return (await tx.prisma(prisma => prisma.apiKey.count({ where }))) === 0
 }
 
 /** What is stored under an idempotency key. */
