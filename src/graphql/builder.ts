@@ -26,7 +26,10 @@ type ComputedValues = {
   /** All of these are columns, of texts and JSON that have these types. */
   Event: Pick<Event, 'kind' | 'actorKind' | 'subjectType' | 'before' | 'after'>
   /** `launch` is a column, whose JSON has this type. */
-  Instance: Pick<Instance, 'launch' | 'sshProxy' | 'notebookProxy' | 'minimumBidNanos' | 'replacedById' | 'asOf'>
+  Instance: Pick<
+    Instance,
+    'launch' | 'simulated' | 'sshProxy' | 'notebookProxy' | 'minimumBidNanos' | 'replacedById' | 'asOf'
+  >
 }
 type WithComputed<Model extends { Shape: object; Select: object }, Values> = Omit<Model, 'Shape' | 'Select'> & {
   Shape: Omit<Model['Shape'], keyof Values> & Values

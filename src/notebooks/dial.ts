@@ -24,15 +24,16 @@ export async function dial(
   } catch (error) {
     if (error instanceof ContainerNotRunning) return unreachable(503, `${name} is not running. Try again in a moment.`)
     if (error instanceof PortRefused)
-      return unreachable(
-        502,
-        `No notebook listens in ${name}. It may still be starting: try again in a moment. If it never starts, the log of the instance says why.`,
-      )
+      return unreachable(502, `No notebook listens in ${name}${error.isSimulated ? onSimulated : mayStart}`)
     if (!gone.aborted)
       log.warn({ err: error, instanceId: String(container.instanceId) }, 'A notebook could not be reached.')
     return silence(name)
   }
 }
+
+const onSimulated = ': its machine is simulated, and its instances run nothing.'
+const mayStart =
+  '. It may still be starting: try again in a moment. If it never starts, the log of the instance says why.'
 
 function silence(name: string): Refusal {
   return unreachable(504, `The machine of ${name} does not answer. Try again in a moment.`)

@@ -89,6 +89,13 @@ export class ContainerNotRunning extends Error {
 
 export class PortRefused extends Error {
   override name = 'PortRefused'
+  /** Whether nothing will ever listen, because the machine is simulated. */
+  readonly isSimulated: boolean
+
+  constructor(message: string, { isSimulated = false } = {}) {
+    super(message)
+    this.isSimulated = isSimulated
+  }
 }
 
 /** The container cannot start: something else has one of its public ports. */

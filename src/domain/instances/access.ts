@@ -14,7 +14,7 @@ export type Access = {
   ports: PortBinding[]
   ssh: Login | null
   notebookUrl: string | null
-  /** Why SSH login is impossible, and what to do. Null when login is possible, and in a mode without SSH. */
+  /** Why nothing answers, or SSH login is impossible, and what to do. Null when neither is known. */
   warning: string | null
 }
 export type Login = {
@@ -36,7 +36,7 @@ const modeServices: Record<LaunchMode, { ssh: boolean; notebook: boolean; proxie
 }
 
 /** The facts of an instance that its access depends on. */
-export type AccessFacts = LoginFacts & Pick<Instance, 'status' | 'destroyedAt'>
+export type AccessFacts = LoginFacts & Pick<Instance, 'status' | 'destroyedAt' | 'simulated'>
 type LoginFacts = Pick<Instance, 'id' | 'launch' | 'portBindings' | 'sshProxy' | 'notebookProxy'> & {
   machine: { publicIp: string }
 }
@@ -46,10 +46,19 @@ export function accessOf(instance: AccessFacts): Access | null {
   const { status, destroyedAt, machine, portBindings } = instance
   if (status !== 'running' || destroyedAt) return null
   const ssh = loginOf(instance)
-  const warning = ssh || !modeServices[instance.launch.mode].ssh ? null : noSshWarning
+  const warning = warningOf(instance, ssh)
   const notebookUrl = notebookUrlOf(instance, ssh)
   return { instanceId: instance.id, host: machine.publicIp, ports: portBindings, ssh, notebookUrl, warning }
 }
+
+function warningOf({ launch, simulated }: AccessFacts, ssh: Login | null): string | null {
+  if (!ssh && modeServices[launch.mode].ssh) return noSshWarning
+  // The gateway's own SSH serves simulated machines, too.
+  return simulated && !ssh?.proxied ? simulatedWarning : null
+}
+
+const simulatedWarning =
+  'The machine is simulated: its instances run nothing, and nothing listens at its address. With a gateway that serves SSH (SSH_PORT), an instance in the mode ssh_proxy can be logged in to.'
 
 const noSshWarning =
   'SSH login is not possible: this service no longer has an SSH proxy, and the instance has no public port for SSH. Recycle the instance to get a public port, if its machine has one free.'

@@ -97,6 +97,8 @@ export type Instance = Block & {
   portBindings: PortBinding[]
   /** Empty once the instance is destroyed, although its container may keep them for a moment. */
   volumes: (VolumeMount & { sizeMb: number })[]
+  /** Whether its machine is simulated: it has no container engine. */
+  simulated: boolean
   /** Whether the market gave the instance its GPUs. */
   holdsGpus: boolean
   /** Whether its GPUs are charged now. */

@@ -48,7 +48,7 @@ export const InstanceConnectionInfo = builder.objectRef<Access>('InstanceConnect
     warning: t.exposeString('warning', {
       nullable: true,
       description:
-        'Why SSH cannot be reached, and what to do: `recycleInstance` adds public ports. Null when SSH works, and in `args` mode.',
+        'Why SSH cannot be reached, and what to do: `recycleInstance` adds public ports. Or that the machine is simulated, so that nothing listens at its address. Null when SSH works, and in `args` mode on a real machine.',
     }),
     notebookUrl: t.exposeString('notebookUrl', {
       nullable: true,

@@ -85,7 +85,8 @@ export function createSimulatedProvider({ world, now, delayFactor }: SimulatedPr
     },
     async connect(ref, port, signal) {
       await findRunning(ref, signal)
-      throw new PortRefused(`Nothing listens on port ${port} of instance ${ref.instanceId}.`)
+      const message = `Nothing listens on port ${port} of instance ${ref.instanceId}: its machine is simulated.`
+      throw new PortRefused(message, { isSimulated: true })
     },
     async stats(machineId, signal) {
       await checkMachine(machineId, signal)

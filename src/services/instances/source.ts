@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import { wholeMachine } from '../machines/source.ts'
 import { visibleSql } from '../templates/templates.ts'
 import { volumeSource } from '../volumes/volumes.ts'
-import { holdsGpusSql, isChargedSql, replacedByIdSql } from './sql.ts'
+import { holdsGpusSql, isChargedSql, isSimulatedSql, replacedByIdSql } from './sql.ts'
 
 const { sql } = Prisma
 
@@ -24,7 +24,10 @@ export function instanceSource(
   return {
     model: 'Instance',
     alias: 'i',
-    computed: { charged: isChargedSql, holdsGpus: holdsGpusSql, replacedById: replacedByIdSql, asOf: nowSql },
+    computed: {
+      ...{ charged: isChargedSql, holdsGpus: holdsGpusSql, simulated: isSimulatedSql },
+      ...{ replacedById: replacedByIdSql, asOf: nowSql },
+    },
     known,
     relations: { machine, template, offer, portBindings, volumes },
   }
@@ -80,6 +83,7 @@ export const wholeInstance = {
   ...columnsOf(readableFields),
   charged: true,
   holdsGpus: true,
+  simulated: true,
   replacedById: true,
   sshProxy: true,
   notebookProxy: true,

@@ -29,6 +29,9 @@ export const holdsGpusSql = Prisma.sql`((
 export const occupiesGpusSql = Prisma.sql`((
   SELECT 1 FROM gpus g WHERE g.machine_id = i.machine_id AND g.occupant_id = i.id LIMIT 1) IS NOT NULL)`
 
+/** Whether its machine is simulated: the machine has no container engine. */
+export const isSimulatedSql = Prisma.sql`((SELECT 1 FROM engines en WHERE en.machine_id = i.machine_id) IS NULL)`
+
 /** Whether the instance's GPUs are charged now. */
 export const isChargedSql = Prisma.sql`((
   SELECT 1 FROM meters m WHERE m.instance_id = i.id AND m.kind = 'gpu' AND m.rate_nanos > 0
