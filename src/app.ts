@@ -191,7 +191,7 @@ export function createApp(options: AppOptions): App {
   return {
     fetch: logRequests(
       requestLog,
-      createRouter(faces, createReadiness({ phase: () => phase, database: workDatabase, writes, work })),
+      createRouter(faces, createReadiness({ phase: () => phase, database: databases, writes, work })),
     ),
     plain: logPlainRequests(requestLog, graphql.plain),
     admit: gate.admit,

@@ -3,6 +3,7 @@
 import type { Logger } from 'pino'
 import { type Database, type DatabaseOptions, openDatabase } from './client.ts'
 import { createEpochCheck } from './history/epoch.ts'
+import { createDatabaseCheck } from './history/readiness.ts'
 import { openReplica, type Replica } from './replica/replica.ts'
 
 /** Due work gets a third of the connections, and each side at least two. */
@@ -21,6 +22,8 @@ export type Databases = {
   work: Database
   /** For reads of clients that may be stale. */
   replica: Replica | undefined
+  /** Why the gateway cannot use the database now; undefined if it can. */
+  findProblem(): Promise<string | undefined>
   close(): Promise<void>
 }
 
@@ -36,5 +39,5 @@ export function openDatabases({ poolSize, replica: standbys, log, ...options }: 
     ? openReplica({ ...standbys, poolSize, primary: requests, log, now: options.now })
     : undefined
   const close = async () => void (await Promise.all([requests.close(), work.close(), replica?.close()]))
-  return { requests, work, replica, close }
+  return { requests, work, replica, findProblem: createDatabaseCheck(work.pool), close }
 }

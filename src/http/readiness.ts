@@ -1,6 +1,7 @@
 type ReadinessOptions = {
   phase(): 'starting' | 'ready' | 'stopping'
-  database: { pool: { query(text: string): Promise<unknown> } }
+  /** `findProblem` finds why the gateway cannot use its database now; undefined if it can. */
+  database: { findProblem(): Promise<string | undefined> }
   writes: { isFailing(): Promise<boolean> }
   work: { isFailing(): boolean }
 }
@@ -10,24 +11,18 @@ export function createReadiness({ phase, database, writes, work }: ReadinessOpti
   let asking: Promise<string | undefined> | undefined
 
   /** Anybody may ask, and due work needs the same connections: those who ask at once share a statement. */
-  function findDatabaseProblem(): Promise<string | undefined> {
-    asking ??= database.pool
-      .query('SELECT 1')
-      .then(
-        () => undefined,
-        ({ code }) => (code === '25006' ? 'the database is a standby' : 'the database does not answer'),
-      )
-      .finally(() => {
-        asking = undefined
-      })
+  function askDatabase(): Promise<string | undefined> {
+    asking ??= database.findProblem().finally(() => {
+      asking = undefined
+    })
     return asking
   }
 
   return async (): Promise<string | undefined> => {
     const current = phase()
     if (current !== 'ready') return current
-    const unreachable = await findDatabaseProblem()
-    if (unreachable) return unreachable
+    const problem = await askDatabase()
+    if (problem) return problem
     if (await writes.isFailing()) return 'the database takes no writes'
     // A backlog of due work is no reason: all gateways share it, and fewer gateways would not reduce it.
     return work.isFailing() ? 'polling for due work fails' : undefined

@@ -4,13 +4,14 @@ import { createReadiness } from '../../../src/http/readiness.ts'
 it('asks the database once for all who ask at once, and again for the next', async () => {
   let asked = 0
   const { promise, resolve } = Promise.withResolvers<void>()
-  const query = async () => {
+  const findDatabaseProblem = async () => {
     asked += 1
     await promise
+    return undefined
   }
   const findProblem = createReadiness({
     phase: () => 'ready',
-    database: { pool: { query } },
+    database: { findProblem: findDatabaseProblem },
     writes: { isFailing: async () => false },
     work: { isFailing: () => false },
   })
