@@ -33,6 +33,7 @@ import { engineOperations } from './services/machines/engines/connect.ts'
 import { createOperations } from './services/operations.ts'
 import { createSecretCheck } from './services/sealing/check.ts'
 import { createSecrets, type Secrets } from './services/secrets.ts'
+import { webhookListOperations } from './services/webhooks/list.ts'
 import { sshLimits } from './ssh/limits.ts'
 import { listenForStopSignals } from './stop-signals.ts'
 
@@ -75,7 +76,8 @@ async function main(args: string[]): Promise<void> {
         findFirewallGaps(engine, () => readToolbox(config.toolboxFile)),
     }
     const secret = createSecretOperations(config, { database, ownerUrl })
-    const withSecret = { engines, instanceLogs, secret }
+    const webhooks = webhookListOperations({ database, openSecrets: secrets })
+    const withSecret = { engines, instanceLogs, webhooks, secret }
     const operations = { ...createOperations({ database }), ...local, ...checks, ...withSecret, migrations }
     const work = async () => await printResult(await run(operations), process.stdout, lineOf)
     const runWork = async () => {

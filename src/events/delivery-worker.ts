@@ -24,7 +24,8 @@ export function createDeliveryWorker(deps: { deliveries: Deliveries; send: SendW
     async work(lease) {
       if (lease.obsolete !== null) return await deliveries.giveUp(lease, lease.obsolete)
       const attempt = await attemptDelivery(lease)
-      await (attempt ? deliveries.record(lease, attempt) : deliveries.release(lease))
+      if (!attempt) return await deliveries.release(lease)
+      logChange(log, lease, attempt, await deliveries.record(lease, attempt))
     },
     describe: ({ deliveryId }) => ({ 'berth.delivery.id': String(deliveryId) }),
     stop: () => stopping.abort(),
@@ -43,6 +44,19 @@ export function createDeliveryWorker(deps: { deliveries: Deliveries; send: SendW
       return { error: 'Berth could not send the event.' }
     }
   }
+}
+
+/** One line when a webhook begins to fail, and one when it works again: whatever a renter does, the log stays short. */
+function logChange(
+  log: Logger,
+  { webhookId, event: { accountId } }: DeliveryLease,
+  attempt: AttemptResult,
+  change: Awaited<ReturnType<Deliveries['record']>>,
+): void {
+  const fields = { webhookId, accountId }
+  if (change === 'fails')
+    log.warn({ ...fields, ...attempt }, 'A webhook does not take events. The gateways try again for three days.')
+  if (change === 'works') log.info(fields, 'A webhook takes events again.')
 }
 
 /** The receiver's address is the renter's secret, and no receiver gets the id of a trace. */

@@ -2,6 +2,7 @@ import type { Engine } from '../domain/machines/engines.ts'
 import type { instanceLogOperations } from '../services/instances/operator/logs.ts'
 import type { engineOperations } from '../services/machines/engines/connect.ts'
 import type { Operations } from '../services/operations.ts'
+import type { webhookListOperations } from '../services/webhooks/list.ts'
 import { type OptionTable, type OptionValues, parseOptions } from './options.ts'
 
 /** One record, or one for each row of a list. */
@@ -27,6 +28,7 @@ export type OperatorCommand = {
 export type CommandOperations = Operations & {
   engines: ReturnType<typeof engineOperations>
   instanceLogs: ReturnType<typeof instanceLogOperations>
+  webhooks: ReturnType<typeof webhookListOperations>
   secret: SecretOperations
   /** Warns of what containers on an engine could reach. */
   findFirewallGaps(engine: Pick<Engine, 'url' | 'tls'>): Promise<string[]>

@@ -17,6 +17,7 @@ import { machineCommands } from './machines.ts'
 import { marketCommands } from './market.ts'
 import { secretCommands } from './secrets.ts'
 import { toolboxCommands } from './toolbox.ts'
+import { webhookCommands } from './webhooks/webhooks.ts'
 
 /** The keys are "noun verb", or one word. Two lists with a command of the same name do not compile. */
 const commands: Record<string, OperatorCommand> = compose(
@@ -29,6 +30,7 @@ const commands: Record<string, OperatorCommand> = compose(
   machineCommands,
   engineCommands,
   inviteCommands,
+  webhookCommands,
   hostCommands,
   marketCommands,
   toolboxCommands,

@@ -1,15 +1,16 @@
 import { importMachineColumns } from '../domain/machines/import-columns.ts'
+import { machineStateOf } from '../domain/machines/state.ts'
 import { printUsd } from '../domain/money.ts'
 import type { MachineSummary } from '../services/machines/list.ts'
 
 /** A machine in a list. */
 export function presentMachine(machine: MachineSummary) {
-  const { drainedAt, unlistedAt, unconfirmedAt, freePorts, listedUntil, limitsDisk, instances, volumes, engine } =
-    machine
+  const { drainedAt, unlistedAt, unconfirmedAt, unreachableSince, freePorts, listedUntil, limitsDisk } = machine
+  const { instances, volumes, engine } = machine
   return {
     id: machine.id,
     host: machine.host,
-    state: unlistedAt ? 'unlisted' : drainedAt ? 'draining' : unconfirmedAt ? 'suspended' : 'listed',
+    state: machineStateOf(machine),
     gpuModel: machine.gpuName,
     numGpus: machine.numGpus,
     freeGpus: machine.freeGpus,
@@ -23,6 +24,7 @@ export function presentMachine(machine: MachineSummary) {
     drainedAt,
     unlistedAt,
     unconfirmedAt,
+    unreachableSince,
     instances,
     volumes,
     engine,

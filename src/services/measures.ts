@@ -3,6 +3,7 @@
 import type { Database } from '../database/client.ts'
 import { Prisma } from '../database/generated/client.ts'
 import { float8, int4, text } from '../database/row-types.ts'
+import { type MarketMeasures, readMarketMeasures } from './market-measures.ts'
 import { isFreeSql } from './reconciliation/leases.ts'
 
 const { sql } = Prisma
@@ -23,6 +24,8 @@ type Measures = {
 /** `figures` may be read by a role that reads nothing else: `metricsColumns` (database/roles) has the columns that it counts. */
 export function measureServices(figures: Pick<Database, 'query' | 'nowSql'>) {
   return {
+    measureMarket: (): Promise<MarketMeasures> => readMarketMeasures(figures),
+
     async measure(): Promise<Measures> {
       const { nowSql } = figures
       const dueSql = (kind: string, table: string, dueAt: string, leasedUntil: string) => sql`

@@ -155,7 +155,8 @@ describe('an operator', () => {
     const facts = { gpuModel: 'RTX 4090', numGpus: 2, freeGpus: 2, diskGb: 1_800, freeDiskGb: 1_800, freePorts: 100 }
     const prices = { pricePerGpuHour: '0.35', minimumBidPerGpuHour: '0.175', storagePricePerGbMonth: '0.2' }
     const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null, unconfirmedAt: null }
-    const listed = { id: 1, host: 'host@example.com', state: 'listed', ...facts, ...prices, ...dates }
+    const reach = { unreachableSince: null }
+    const listed = { id: 1, host: 'host@example.com', state: 'listed', ...facts, ...prices, ...dates, ...reach }
     expect(first).toEqual({ ...listed, instances: 0, volumes: 0, engine: null, limitsDisk: true })
     const set = await runBerth(env, 'machine', 'set', '--id', 'mch_1', '--pricePerGpuHour', '0.4', '--city', 'Umeå')
     const changed = { ...listed, pricePerGpuHour: '0.4', city: 'Umeå', cpuRamGb: 257.5, downloadPricePerGb: '0' }
@@ -260,7 +261,7 @@ describe('docs/operating.md', () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}([\w-]+(?: \w+)?) {2}/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(41)
+    expect(commands).toHaveLength(42)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
     const { code, result, errors } = await runBerth(

@@ -56,9 +56,15 @@ export const appFunctions: readonly string[] = [
 /** The columns that /metrics counts. None has a secret, or anything that a tenant wrote. */
 export const metricsColumns: Readonly<Record<string, readonly string[]>> = {
   accounts: ['billing_due_at', 'billing_leased_until'],
+  agents: ['held_until', 'joined_at', 'machine_id', 'released_at'],
   events: ['xid'],
   failovers: ['epoch'],
   instance_looks: ['due_at', 'leased_until'],
-  instances: ['policy_due_at', 'policy_leased_until'],
+  instances: [
+    ...['destroyed_at', 'machine_id', 'policy_due_at', 'policy_leased_until', 'removed_at', 'status', 'unreachable_at'],
+  ],
+  machines: ['drained_at', 'id', 'unconfirmed_at', 'unlisted_at'],
+  simulated_outages: ['machine_id', 'since'],
   webhook_deliveries: ['due_at', 'leased_until'],
+  webhooks: ['failing_since'],
 }

@@ -1,3 +1,4 @@
+import { type MarketFigures, marketMetrics } from './market.ts'
 import { gauge, type Metric, type MetricSource } from './metrics.ts'
 
 type WorkMetricsOptions = {
@@ -9,15 +10,20 @@ type WorkMetricsOptions = {
     eventsWaiting: number
     failovers: number
   }>
+  /** Counts what the market has. */
+  measureMarket(): Promise<MarketFigures>
   /** The connections to the database, by what they are for. */
   pools: Record<string, { totalCount: number; idleCount: number; waiting: number }>
   streams(): number
 }
 
 /** Due work, and the resources for it. Without the database, reports that it is down, and what needs no database. */
-export function createWorkMetrics({ measure, pools, streams }: WorkMetricsOptions): MetricSource {
+export function createWorkMetrics({ measure, measureMarket, pools, streams }: WorkMetricsOptions): MetricSource {
   return async () => {
-    const measures = await measure().catch(() => undefined)
+    const [measures, market] = await Promise.all([
+      measure().catch(() => undefined),
+      measureMarket().catch(() => undefined),
+    ])
     const byUse = Object.entries(pools)
     return [
       gauge('berth_database_up', 'Whether the database answers: 1 or 0.', measures ? 1 : 0),
@@ -54,6 +60,7 @@ export function createWorkMetrics({ measure, pools, streams }: WorkMetricsOption
             gauge('berth_failovers', 'How often the database failed over or was restored.', measures.failovers),
           ]
         : []),
+      ...(market ? marketMetrics(market) : []),
     ]
   }
 }

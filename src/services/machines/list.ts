@@ -5,6 +5,7 @@ import { DomainError } from '../../domain/errors.ts'
 import type { Machine } from '../../domain/machines/machines.ts'
 import type { DataDeps } from '../deps.ts'
 import { machineSource } from './source.ts'
+import { unreachableSql } from './unreachable.ts'
 
 const { sql, empty } = Prisma
 
@@ -21,10 +22,12 @@ type Summed = {
   volumes: number
   /** The address of its engine, or "agent"; null if it is simulated. */
   engine: string | null
+  /** Since when it does not answer: see unreachable.ts. */
+  unreachableSince: Date | null
 }
 
 const sums = { host: true, gpuName: true, freeGpus: true, instances: true, volumes: true, engine: true } as const
-const summary = { ...columnsOf(Prisma.MachineScalarFieldEnum), ...sums }
+const summary = { ...columnsOf(Prisma.MachineScalarFieldEnum), ...sums, unreachableSince: true as const }
 
 export function machineListOperations({ database }: DataDeps) {
   return {
@@ -42,7 +45,7 @@ export function machineListOperations({ database }: DataDeps) {
   }
 
   async function read(which: Prisma.Sql): Promise<MachineSummary[]> {
-    const reading = readingOf(machineSource<Summed>(summed), summary)
+    const reading = readingOf(machineSource<Summed>(summedSql(database.nowSql)), summary)
     return await database.read(
       sql`
         SELECT ${reading.columns} FROM machines m JOIN accounts a ON a.id = m.host_id
@@ -52,11 +55,14 @@ export function machineListOperations({ database }: DataDeps) {
   }
 }
 
-const summed = {
-  host: sql`a.email`,
-  gpuName: sql`g.name`,
-  freeGpus: sql`(SELECT count(*)::int FROM gpus u WHERE u.machine_id = m.id AND u.holder_id IS NULL)`,
-  instances: sql`(SELECT count(*)::int FROM instances i WHERE i.machine_id = m.id AND i.destroyed_at IS NULL)`,
-  volumes: sql`(SELECT count(*)::int FROM volumes v WHERE v.machine_id = m.id AND v.deleted_at IS NULL)`,
-  engine: sql`(SELECT coalesce(e.url, 'agent') FROM engines e WHERE e.machine_id = m.id)`,
+function summedSql(nowSql: Prisma.Sql) {
+  return {
+    host: sql`a.email`,
+    gpuName: sql`g.name`,
+    freeGpus: sql`(SELECT count(*)::int FROM gpus u WHERE u.machine_id = m.id AND u.holder_id IS NULL)`,
+    instances: sql`(SELECT count(*)::int FROM instances i WHERE i.machine_id = m.id AND i.destroyed_at IS NULL)`,
+    volumes: sql`(SELECT count(*)::int FROM volumes v WHERE v.machine_id = m.id AND v.deleted_at IS NULL)`,
+    engine: sql`(SELECT coalesce(e.url, 'agent') FROM engines e WHERE e.machine_id = m.id)`,
+    unreachableSince: sql`(SELECT min(u.since) FROM (${unreachableSql(nowSql)}) u WHERE u.machine_id = m.id)`,
+  }
 }

@@ -69,18 +69,30 @@ export function deliveryServices({ database, secrets }: Pick<Deps, 'database' | 
       return { url: secrets.open(sealedUrl), headers, body }
     },
 
-    /** Records an attempt. Does nothing when another gateway has the lease by now, or the webhook was deleted. */
-    async record(lease: DeliveryLease, attempt: AttemptResult): Promise<void> {
-      const { deliveryId, attempts } = lease
+    /**
+     * Records an attempt. Does nothing when another gateway has the lease by now, or the webhook was deleted. Returns whether the
+     * webhook fails from now on, or works again. Locks the webhook before its delivery, as a change of the webhook does.
+     */
+    async record(lease: DeliveryLease, attempt: AttemptResult): Promise<'fails' | 'works' | undefined> {
+      const { deliveryId, attempts, webhookId } = lease
       const { responseStatus, error } = { responseStatus: null, error: null, ...attempt }
       const { nowSql } = database
+      const delivered = isDelivered(attempt)
       const retryMs = retryDelayMs(deliveryId, attempts + 1, attempt)
-      await database.execute(sql`
-        UPDATE webhook_deliveries SET leased_until = NULL, attempts = ${attempts + 1}, attempted_at = ${nowSql},
-          delivered_at = CASE WHEN ${isDelivered(attempt)} THEN ${nowSql} END,
-          due_at = ${nowSql} + ${retryMs}::int * interval '1 millisecond', response_status = ${responseStatus},
-          error = ${error}
-        WHERE ${isLeasedSql(lease)}`)
+      const changed = await database.execute(sql`
+        WITH changed AS (
+          UPDATE webhooks SET failing_since = CASE WHEN NOT ${delivered}::bool THEN ${nowSql} END
+          WHERE id = ${webhookId} AND deleted_at IS NULL AND (failing_since IS NULL) <> ${delivered}::bool
+          AND EXISTS (SELECT FROM webhook_deliveries WHERE ${isLeasedSql(lease)}) RETURNING id
+        ), recorded AS (
+          UPDATE webhook_deliveries SET leased_until = NULL, attempts = ${attempts + 1}, attempted_at = ${nowSql},
+            delivered_at = CASE WHEN ${delivered}::bool THEN ${nowSql} END,
+            due_at = ${nowSql} + ${retryMs}::int * interval '1 millisecond', response_status = ${responseStatus},
+            error = ${error}
+          WHERE ${isLeasedSql(lease)} AND (SELECT count(*) FROM changed) >= 0
+        ) SELECT id FROM changed`)
+      if (changed === 0) return undefined
+      return delivered ? 'works' : 'fails'
     },
 
     /** Gives up a delivery without an attempt. */

@@ -119,7 +119,8 @@ export function webhookUpdateServices(deps: Deps) {
         const { at } = tx
         const settings = await lockWebhook(tx, secrets, actor, id)
         const none = new Uint8Array()
-        const data = { deletedAt: at, sealedUrl: none, secret: none, oldSecret: null, oldSecretUntil: null }
+        const ended = { oldSecret: null, oldSecretUntil: null, failingSince: null }
+        const data = { deletedAt: at, sealedUrl: none, secret: none, ...ended }
         await tx.prisma(prisma => prisma.webhook.update({ where: { id }, data, select: { id: true } }))
         await giveUpDeliveries(tx, id, deletedError)
         const before = webhookFactsOf(id, settings)

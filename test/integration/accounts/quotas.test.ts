@@ -44,6 +44,7 @@ const backups = {
   restore: () => expect.unreachable(),
   upgrade: () => expect.unreachable(),
 }
+const webhooks = { page: () => expect.unreachable() }
 const secret = { change: () => expect.unreachable() }
 const local = {
   backups,
@@ -52,6 +53,7 @@ const local = {
   host,
   doctor,
   secret,
+  webhooks,
   findFirewallGaps: () => expect.unreachable(),
   migrations: [],
 }

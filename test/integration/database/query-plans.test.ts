@@ -290,6 +290,7 @@ const unreadIndexes: Record<string, string> = {
   machines_by_cuda_version: 'The workload searches by no version.',
   machines_by_driver_version: 'The workload searches by no version.',
   machines_by_os_version: 'The workload searches by no version.',
+  machines_by_state: 'The workload reads no metrics, which count the machines.',
   machines_gpu_model_id_idx: 'All machines of the data have one GPU model.',
   samples_at_idx: 'The workload has no real machine. It finds the samples of a minute, whose means are computed.',
   market_changes_xid_idx: 'The workload opens no stream of offers. A stream looks for machines whose offers changed.',
@@ -300,6 +301,7 @@ const unreadIndexes: Record<string, string> = {
   results_account_id_expires_at_idx:
     'The workload asks for no results. A new result deletes the oldest of the account.',
   volumes_to_remove: 'The workload has no real machine, whose data of deleted volumes is looked for.',
+  webhooks_failing: 'The workload reads no metrics, which count the webhooks that fail.',
 }
 
 describe('each index', () => {

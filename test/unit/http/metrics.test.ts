@@ -83,6 +83,7 @@ describe('requests', () => {
 it('reports an unreachable database, with the metrics of the process', async () => {
   const source = createWorkMetrics({
     measure: () => Promise.reject(new Error('It is gone.')),
+    measureMarket: () => Promise.reject(new Error('It is gone.')),
     pools: {
       requests: { totalCount: 5, idleCount: 2, waiting: 1 },
       work: { totalCount: 3, idleCount: 3, waiting: 0 },

@@ -30,7 +30,8 @@ export function inviteOperations({ database }: DataDeps) {
       const expiresAt = await transaction(database, async tx => {
         await lockExistingMachine(tx, machineId)
         await tx.execute(
-          sql`UPDATE agents SET key_hash = NULL, gateway_id = NULL, held_until = NULL WHERE machine_id = ${machineId}`,
+          sql`UPDATE agents SET key_hash = NULL, gateway_id = NULL, held_until = NULL, released_at = ${tx.nowSql}
+            WHERE machine_id = ${machineId}`,
         )
         const [row] = await tx.query(
           sql`INSERT INTO host_invites (machine_id, token_hash, gpu_access, allows_unreachable_ports, expires_at)
