@@ -54,10 +54,10 @@ try {
 }
 
 async function main(args: string[]): Promise<void> {
-  const { lock, lineOf, isLocal, run } = findCommand(args)
+  const { lock, display, isLocal, run } = findCommand(args)
   const local = localOperations(() => parseConfig(process.env))
   // Safe: a local command uses nothing else.
-  if (isLocal) return await printResult(await run(local as CommandOperations), process.stdout, lineOf)
+  if (isLocal) return await printResult(await run(local as CommandOperations), process.stdout, display)
   const config = parseConfig(process.env)
   const { dataDir, runAs } = config
   nameDatabase(config)
@@ -79,7 +79,7 @@ async function main(args: string[]): Promise<void> {
     const webhooks = webhookListOperations({ database, openSecrets: secrets })
     const withSecret = { engines, instanceLogs, webhooks, secret }
     const operations = { ...createOperations({ database }), ...local, ...checks, ...withSecret, migrations }
-    const work = async () => await printResult(await run(operations), process.stdout, lineOf)
+    const work = async () => await printResult(await run(operations), process.stdout, display)
     const runWork = async () => {
       await checkPrivileges(database.pool)
       await (lock === undefined ? work() : withLock(directUrl ?? url, locks[lock], work))

@@ -17,6 +17,8 @@ export type OperatorCommand = {
   notes?: () => string
   /** Its list is no table on a terminal, but a line of text for each row. */
   lineOf?: LineOf
+  /** What a table of its list has on a terminal, at most eight; all if absent. JSON has all of a row. */
+  columns?: readonly string[]
   /** The command works on this computer alone, or opens the database by itself. */
   isLocal?: true
   /** The command holds this lock: no other process may add machines to the market meanwhile, or no gateway may start. */

@@ -1,5 +1,7 @@
 import { printUsd } from '../domain/money.ts'
+import type { AccountName } from '../services/accounts/accounts.ts'
 import type { Operations } from '../services/operations.ts'
+import { accountOption, parseAccountOption } from './accounts/name.ts'
 import { defineCommand, type OperatorCommand, readAllRows } from './command.ts'
 import { parseAmountOption, parseSignedAmountOption } from './options.ts'
 
@@ -12,7 +14,7 @@ export const creditCommands = {
     {
       summary: 'Adds credit to an account.',
       options: {
-        account: { required: true, meaning: 'email address of the account' },
+        account: { ...accountOption, required: true },
         amount: { required: true, meaning: 'US dollars, above 0' },
         reason: { meaning: "note for the account's history" },
         'idempotency-key': idempotencyKey,
@@ -20,8 +22,9 @@ export const creditCommands = {
     },
     ({ account, amount, reason, 'idempotency-key': idempotencyKey }) => {
       const amountNanos = parseAmountOption('amount', amount)
+      const name = parseAccountOption(account)
       return async ({ accounts }) => {
-        const granted = await accounts.grantCredit(account, { amountNanos, reason, idempotencyKey })
+        const granted = await accounts.grantCredit(name, { amountNanos, reason, idempotencyKey })
         return presentChange(amountNanos, granted)
       }
     },
@@ -30,7 +33,7 @@ export const creditCommands = {
     {
       summary: 'Corrects an account: returns a wrong charge, or takes back credit that was granted by mistake.',
       options: {
-        account: { required: true, meaning: 'email address of the account' },
+        account: { ...accountOption, required: true },
         amount: {
           required: true,
           meaning: 'US dollars; an amount below 0 takes credit away and may leave the account in debt',
@@ -41,18 +44,21 @@ export const creditCommands = {
     },
     ({ account, amount, reason, 'idempotency-key': idempotencyKey }) => {
       const amountNanos = parseSignedAmountOption('amount', amount)
+      const name = parseAccountOption(account)
       return async ({ accounts }) =>
-        presentChange(amountNanos, await accounts.adjustCredit(account, { amountNanos, reason, idempotencyKey }))
+        presentChange(amountNanos, await accounts.adjustCredit(name, { amountNanos, reason, idempotencyKey }))
     },
   ),
   'ledger list': defineCommand(
     {
       summary: "Lists an account's ledger from the first entry: each charge or credit, and the balance after it.",
-      options: { account: { required: true, meaning: 'email address of the account' } },
+      columns: ['id', 'postedAt', 'kind', 'amount', 'balanceAfter', 'instanceId', 'volumeId', 'reason'],
+      options: { account: { ...accountOption, required: true } },
     },
-    ({ account }) =>
-      operations =>
-        listLedger(operations, account),
+    ({ account }) => {
+      const name = parseAccountOption(account)
+      return operations => listLedger(operations, name)
+    },
   ),
 } satisfies Record<string, OperatorCommand>
 
@@ -63,8 +69,8 @@ function presentChange(amountNanos: bigint, { email, beforeNanos, afterNanos, re
   return { account: email, amount: printUsd(amountNanos), before, after, replayed }
 }
 
-async function* listLedger({ accounts }: Operations, email: string) {
-  const { id: accountId } = await accounts.find(email)
+async function* listLedger({ accounts }: Operations, name: AccountName) {
+  const { id: accountId } = await accounts.find(name)
   const page = (after: number, limit: number) => accounts.ledgerPage(accountId, after, limit)
   for await (const { amountNanos, balanceAfterNanos, rateNanos, ...entry } of readAllRows(page)) {
     const [amount, balanceAfter] = [printUsd(amountNanos), printUsd(balanceAfterNanos)]

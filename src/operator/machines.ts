@@ -1,7 +1,9 @@
 import { commonModels } from '../../prisma/seed.ts'
 import { changeableColumns } from '../domain/machines/changes.ts'
 import { importColumns } from '../domain/machines/import-columns.ts'
+import type { AccountName } from '../services/accounts/accounts.ts'
 import type { Operations } from '../services/operations.ts'
+import { accountOption, findAccountId, parseAccountOption, parseOptionalAccount } from './accounts/name.ts'
 import { defineCommand, type OperatorCommand, readAllRows } from './command.ts'
 import { presentFacts, presentMachine } from './machine-rows.ts'
 import { formatOf, readMachinesFile } from './machines-file.ts'
@@ -25,16 +27,17 @@ export const machineCommands = {
         'Imports the machines in a file and lists them on the market. If the file has any problem, imports none.',
       options: {
         file: { required: true, meaning: 'CSV with a header, a JSON array, or JSON with one machine per line' },
-        host: { required: true, meaning: 'email address of the account that owns the machines' },
+        account: { ...accountOption, required: true, also: ['host'] },
         format: { meaning: 'csv or json (default: by the ending of the file name)' },
         'dry-run': { flag: true, meaning: 'check the file without importing' },
       },
       notes: columnsHelp,
     },
-    ({ file, host: hostEmail, format, 'dry-run': dryRun }) => {
+    ({ file, account, format, 'dry-run': dryRun }) => {
+      const host = parseAccountOption(account)
       const rows = readMachinesFile(file, formatOf(file, format))
       return async ({ machines }) => ({
-        ...(await machines.import({ hostEmail, rows, catalog: commonModels, dryRun })),
+        ...(await machines.import({ host, rows, catalog: commonModels, dryRun })),
         dryRun,
       })
     },
@@ -42,11 +45,13 @@ export const machineCommands = {
   'machine list': defineCommand(
     {
       summary: 'Lists machines: their capacity, the free part of it, their instances and volumes.',
-      options: { host: { meaning: 'only machines of the account with this email address' } },
+      columns: ['id', 'host', 'state', 'gpuModel', 'numGpus', 'freeGpus', 'pricePerGpuHour', 'unreachableSince'],
+      options: { account: { meaning: 'only machines of the account with this email address or id', also: ['host'] } },
     },
-    ({ host }) =>
-      operations =>
-        listMachines(operations, host),
+    ({ account }) => {
+      const host = parseOptionalAccount(account)
+      return operations => listMachines(operations, host)
+    },
   ),
   'machine show': defineCommand(
     { summary: 'Prints one machine, with all of its facts.', options: idOption },
@@ -117,8 +122,8 @@ async function readMachine(machines: Operations['machines'], machineId: number) 
   return presentMachine(await machines.byId(machineId))
 }
 
-async function* listMachines({ accounts, machines }: Operations, host: string | undefined) {
-  const hostId = host === undefined ? undefined : (await accounts.find(host)).id
+async function* listMachines({ accounts, machines }: Operations, host: AccountName | undefined) {
+  const hostId = await findAccountId({ accounts }, host)
   for await (const machine of readAllRows((after, limit) => machines.page(after, limit, hostId)))
     yield presentMachine(machine)
 }

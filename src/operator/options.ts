@@ -9,8 +9,17 @@ import { instant } from '../domain/machines/import-column-types.ts'
 import { parseUsd } from '../domain/money.ts'
 import { suggestNames } from '../domain/nearest.ts'
 
-/** An operand may be given without its name: `restore FILE` is `restore --file FILE`. */
-type Option = { meaning: string; required?: boolean; flag?: boolean; operand?: boolean }
+/**
+ * An operand may be given without its name: `restore FILE` is `restore --file FILE`. `also`: names that are accepted, and that the
+ * help leaves out.
+ */
+type Option = {
+  meaning: string
+  required?: boolean
+  flag?: boolean
+  operand?: boolean
+  also?: readonly string[]
+}
 export type OptionTable = Record<string, Option>
 
 /** A flag is a boolean. Every other option is its text. */
@@ -23,20 +32,36 @@ export type OptionValues<Table extends OptionTable> = {
 }
 
 export function parseOptions<Table extends OptionTable>(table: Table, args: string[]): OptionValues<Table> {
-  const types = Object.entries(table).map(([name, { flag }]) => [name, { type: flag ? 'boolean' : 'string' } as const])
-  const texts = new Set(Object.entries(table).flatMap(([name, { flag }]) => (flag ? [] : [`--${name}`])))
-  const operand = Object.keys(table).find(name => table[name]?.operand)
-  const values = parseValues(withOperands(args, texts), Object.fromEntries(types), operand)
+  const types = Object.entries(table).flatMap(([name, { flag, also = [] }]) =>
+    [name, ...also].map(any => [any, { type: flag ? 'boolean' : 'string' } as const] as const),
+  )
+  const texts = new Set(types.flatMap(([name, { type }]) => (type === 'boolean' ? [] : [`--${name}`])))
+  const parsed = parseValues(withOperands(args, texts), Object.fromEntries(types), table)
+  const values = Object.fromEntries(
+    Object.entries(table).map(([name, option]) => [name, readValue(name, option, parsed)]),
+  )
   const missing = Object.keys(table).filter(name => table[name]?.required && values[name] === undefined)
-  if (missing.length > 0) throw new Error(`Missing ${missing.map(name => `--${name}`).join(', ')}.`)
-  const flags = Object.entries(table).flatMap(([name, { flag }]) => (flag ? [[name, values[name] === true]] : []))
+  if (missing.length > 0) throw new Error(`Missing ${missing.map(name => nameOf(name, table[name])).join(', ')}.`)
   // parseArgs has checked each value's type, and the lines above that no required option is missing.
-  return { ...values, ...Object.fromEntries(flags) } as OptionValues<Table>
+  return values as OptionValues<Table>
+}
+
+/** As usage and help show an option. */
+export function nameOf(name: string, option: Option | undefined): string {
+  return option?.operand ? name.toUpperCase() : `--${name}`
+}
+
+function readValue(name: string, { flag, also = [] }: Option, values: Record<string, unknown>): unknown {
+  const given = [name, ...also].filter(any => values[any] !== undefined)
+  if (given.length > 1) throw new Error(`Give only one of ${given.map(any => `--${any}`).join(' and ')}.`)
+  const [only] = given
+  return only === undefined ? (flag ? false : undefined) : values[only]
 }
 
 type OptionTypes = Record<string, { type: 'boolean' | 'string' }>
 
-function parseValues(args: string[], options: OptionTypes, operand: string | undefined): Record<string, unknown> {
+function parseValues(args: string[], options: OptionTypes, table: OptionTable): Record<string, unknown> {
+  const operand = Object.keys(table).find(name => table[name]?.operand)
   try {
     const { values, positionals } = parseArgs({ args, options, allowPositionals: operand !== undefined })
     if (operand === undefined || positionals.length === 0) return values
@@ -46,7 +71,7 @@ function parseValues(args: string[], options: OptionTypes, operand: string | und
   } catch (error) {
     const [, unknown] = /^Unknown option '(-[^']*)'/.exec(error instanceof Error ? error.message : '') ?? []
     if (unknown === undefined) throw error
-    const names = Object.keys(options).map(name => `--${name}`)
+    const names = Object.keys(table).map(name => `--${name}`)
     throw new Error(`Unknown option '${unknown}'.${suggestNames(unknown, names)}`)
   }
 }
@@ -91,12 +116,13 @@ export function parseQuotaOption(option: string, text: string): number | null {
 }
 
 /** An id as the commands print it, or with its prefix, as GraphQL shows it. */
-export function parseIdOption(type: IdType, option: string, text: string): number {
+export function parseIdOption(type: IdType, option: string, text: string, other?: string): number {
   const prefix = `${idPrefixes[type]}_`
   const digits = text.startsWith(prefix) ? text.slice(prefix.length) : text
   const most = largeIds.includes(type) ? Number.MAX_SAFE_INTEGER : maxSmallId
   if (/^\d{1,16}$/.test(digits) && Number(digits) > 0 && Number(digits) <= most) return Number(digits)
-  throw new Error(`--${option} must be an id such as 42 or ${prefix}42, not "${text}".`)
+  const or = other === undefined ? '' : `${other}, or `
+  throw new Error(`--${option} must be ${or}an id such as 42 or ${prefix}42, not "${text}".`)
 }
 const maxSmallId = 2_147_483_647
 /** Types whose ids may be greater. */

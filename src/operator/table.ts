@@ -1,19 +1,46 @@
-// Rows for people: a table if it is as wide as the terminal at most, else one block of lines for each row.
+// Rows for people: a table if it fits the terminal, else one block of lines for each row.
 
 type Row = Record<string, unknown>
 
-/** The rows must have the same names in the same order, as those of one list have. */
-export function printTable(rows: readonly Row[], terminalWidth: number): string {
-  const names = Object.keys(rows[0] ?? {})
-  const cells = [names, ...rows.map(row => names.map(name => printCell(row[name])))]
-  const widths = names.map((_, column) => Math.max(...cells.map(row => widthOf(row[column] ?? ''))))
-  const isNumber = names.map(name => rows.every(row => isNumeric(row[name])))
-  if (widths.reduce((sum, width) => sum + width, 2 * (names.length - 1)) > terminalWidth)
-    return rows.map(printBlock).join('\n')
-  const lines = cells.map(row =>
-    row.map((cell, column) => pad(cell, widths[column] ?? 0, isNumber[column] === true)).join('  '),
-  )
-  return lines.map(line => `${line.trimEnd()}\n`).join('')
+/** A long text is cut to this width at least. */
+const narrowest = 12
+const gap = 2
+
+/**
+ * The rows must have the same names in the same order, as those of one list have. `names` chooses columns. Those without a value
+ * are left out of several.
+ */
+export function printTable(
+  rows: readonly Row[],
+  terminalWidth: number,
+  names: readonly string[] = Object.keys(rows[0] ?? {}),
+): string {
+  const filled = names.filter(name => rows.some(row => printCell(row[name]) !== ''))
+  const columns = filled.map(name => {
+    const cells = [name, ...rows.map(row => printShort(row[name]))]
+    return { name, cells, isNumber: rows.every(row => isNumeric(row[name])), width: Math.max(...cells.map(widthOf)) }
+  })
+  const tooMuch = columns.reduce((sum, { width }) => sum + width + gap, -gap) - terminalWidth
+  if (!shrink(columns, tooMuch))
+    return rows.map(row => printBlock(Object.fromEntries(names.map(name => [name, row[name]])))).join('\n')
+  return [-1, ...rows.keys()]
+    .map(row => columns.map(({ cells, ...column }) => padCell(cells[row + 1] ?? '', column)).join(' '.repeat(gap)))
+    .map(line => `${line.trimEnd()}\n`)
+    .join('')
+}
+
+type Column = { name: string; isNumber: boolean; width: number }
+
+/** Makes the widest texts narrower by so many letters. Returns whether that was possible. */
+function shrink(columns: Column[], tooMuch: number): boolean {
+  for (let left = tooMuch; left > 0; left -= 1) {
+    const [widest] = columns
+      .filter(({ name, isNumber, width }) => !isNumber && width > Math.max(narrowest, name.length))
+      .toSorted((a, b) => b.width - a.width)
+    if (!widest) return false
+    widest.width -= 1
+  }
+  return true
 }
 
 /** One line for each value. */
@@ -22,6 +49,12 @@ export function printBlock(row: Row): string {
   return Object.entries(row)
     .map(([name, value]) => `${`${name.padEnd(width)}  ${printCell(value)}`.trimEnd()}\n`)
     .join('')
+}
+
+/** In a table, times are in UTC and without seconds. */
+function printShort(value: unknown): string {
+  if (value instanceof Date) return value.toISOString().slice(0, 16).replace('T', ' ')
+  return printCell(value)
 }
 
 function printCell(value: unknown): string {
@@ -44,7 +77,9 @@ function widthOf(text: string): number {
   return [...text].length
 }
 
-function pad(text: string, width: number, atStart: boolean): string {
-  const spaces = ' '.repeat(width - widthOf(text))
-  return atStart ? spaces + text : text + spaces
+function padCell(text: string, { width, isNumber }: Column): string {
+  const letters = [...text]
+  if (letters.length > width) return `${letters.slice(0, width - 1).join('')}…`
+  const spaces = ' '.repeat(width - letters.length)
+  return isNumber ? spaces + text : text + spaces
 }

@@ -103,9 +103,20 @@ describe('an operator', () => {
     const disabled = await runBerth(env, 'account', 'disable', '--email', 'ADA@example.com', ...reason)
     const facts = { id: 1, email: 'ada@example.com', disabledReason: reason[1], caps: {} }
     expect(disabled).toMatchObject({ code: 0, errors: '', result: { ...facts, changed: true } })
-    const again = await runBerth(env, 'account', 'disable', '--id', 'acc_1', ...reason)
+    const again = await runBerth(env, 'account', 'disable', '--account', 'acc_1', ...reason)
     expect(again.result).toEqual({ ...disabled.result, changed: false })
-    const cap = await runBerth(env, 'account', 'cap', '--id', '1', '--hour', '2.5', '--month', '100', '--stop-running')
+    const cap = await runBerth(
+      env,
+      'account',
+      'cap',
+      '--account',
+      '1',
+      '--hour',
+      '2.5',
+      '--month',
+      '100',
+      '--stop-running',
+    )
     const caps = Object.fromEntries(
       [
         ['hour', '2.5'],
@@ -151,7 +162,7 @@ describe('an operator', () => {
       [expect.stringContaining('line 2: publicIp: '), expect.stringContaining('line 3: publicIp: '), ''],
     ])
 
-    const [first] = await runJsonLines('machine', 'list', '--host', 'host@example.com')
+    const [first] = await runJsonLines('machine', 'list', '--account', '2')
     const facts = { gpuModel: 'RTX 4090', numGpus: 2, freeGpus: 2, diskGb: 1_800, freeDiskGb: 1_800, freePorts: 100 }
     const prices = { pricePerGpuHour: '0.35', minimumBidPerGpuHour: '0.175', storagePricePerGbMonth: '0.2' }
     const dates = { listedUntil: '2027-12-31T00:00:00.000Z', drainedAt: null, unlistedAt: null, unconfirmedAt: null }

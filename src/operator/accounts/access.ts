@@ -4,7 +4,7 @@ import { printUsd } from '../../domain/money.ts'
 import type { AccountName } from '../../services/accounts/accounts.ts'
 import { type CommandOperations, defineCommand, type OperatorCommand } from '../command.ts'
 import { presentCaps } from './caps.ts'
-import { nameOptions, parseAccountName } from './name.ts'
+import { nameOptions, parseAccountOption } from './name.ts'
 
 export const accessCommands = {
   'account show': defineCommand(
@@ -12,8 +12,8 @@ export const accessCommands = {
       summary: 'Prints one account: its credit, what it has, its quotas and caps, and whether it is disabled.',
       options: nameOptions,
     },
-    options => {
-      const name = parseAccountName(options)
+    ({ account }) => {
+      const name = parseAccountOption(account)
       return operations => showAccount(operations, name)
     },
   ),
@@ -27,8 +27,8 @@ export const accessCommands = {
         'keep-instances': { flag: true, meaning: 'let instances go on, and cost money, as they would otherwise' },
       },
     },
-    ({ reason, 'keep-instances': keepInstances, ...options }) => {
-      const name = parseAccountName(options)
+    ({ reason, 'keep-instances': keepInstances, account }) => {
+      const name = parseAccountOption(account)
       return async operations => {
         const { id, changed } = await operations.accounts.disable(name, { reason, keepInstances })
         return { ...(await showAccount(operations, { id })), changed }
@@ -41,8 +41,8 @@ export const accessCommands = {
         'Lets the keys of a disabled account work again. Its instances stay stopped until the renter starts them.',
       options: { ...nameOptions, reason: { meaning: 'note for the history of the account' } },
     },
-    ({ reason, ...options }) => {
-      const name = parseAccountName(options)
+    ({ reason, account }) => {
+      const name = parseAccountOption(account)
       return async operations => {
         const { id, changed } = await operations.accounts.enable(name, reason)
         return { ...(await showAccount(operations, { id })), changed }

@@ -1,6 +1,7 @@
 import { printUsd } from '../../domain/money.ts'
 import { defineCommand, type OperatorCommand, readAllRows } from '../command.ts'
 import { parseAmountOption, parseQuotaOption } from '../options.ts'
+import { accountOption, parseAccountOption } from './name.ts'
 
 export const accountCommands = {
   'account create': defineCommand(
@@ -24,6 +25,7 @@ export const accountCommands = {
     {
       summary:
         'Lists all accounts: credit, cost per hour, working API keys, instances, and the quotas that "account limit" set.',
+      columns: ['id', 'email', 'credit', 'costPerHour', 'keys', 'instances', 'disabledAt'],
       options: {},
     },
     () => operations => listAccounts(operations),
@@ -32,7 +34,7 @@ export const accountCommands = {
     {
       summary: `Sets an account's quotas. The value "default" restores the gateway's setting.`,
       options: {
-        account: { required: true, meaning: 'email address of the account' },
+        account: { ...accountOption, required: true },
         instances: { meaning: 'maximum number of instances that are not destroyed' },
         loading: { meaning: 'maximum number of instances that hold GPUs but do not run yet' },
         'disk-gb': { meaning: 'maximum GB of disks and volumes together' },
@@ -46,8 +48,9 @@ export const accountCommands = {
       )
       if (changes.length === 0)
         throw new Error('No quota is given. Give at least one of --instances, --loading, --disk-gb, --volumes.')
+      const name = parseAccountOption(account)
       return async ({ accounts }) => {
-        const { email, quotas } = await accounts.setQuotas(account, Object.fromEntries(changes))
+        const { email, quotas } = await accounts.setQuotas(name, Object.fromEntries(changes))
         return { account: email, ...quotas }
       }
     },

@@ -2,7 +2,7 @@ import type { SpendLimit } from '../../domain/billing/spend-limit.ts'
 import { printUsd } from '../../domain/money.ts'
 import { defineCommand, type OperatorCommand } from '../command.ts'
 import { parseAmountOption } from '../options.ts'
-import { nameOptions, parseAccountName } from './name.ts'
+import { nameOptions, parseAccountOption } from './name.ts'
 
 export const capCommands = {
   'account cap': defineCommand(
@@ -21,19 +21,19 @@ export const capCommands = {
         },
       },
     },
-    ({ hour, day, month, 'stop-running': stops, ...options }) => {
-      const name = parseAccountName(options)
+    ({ hour, day, month, 'stop-running': stops, account }) => {
+      const name = parseAccountOption(account)
       const given = Object.entries({ hour, day, month }).flatMap(([window, text]) =>
         text === undefined ? [] : [[window, text === 'none' ? null : parseAmountOption(window, text)] as const],
       )
       if (given.length === 0) throw new Error('No cap is given. Give at least one of --hour, --day, --month.')
       return async ({ caps }) => {
-        const { account, limits } = await caps.set(
+        const { account: email, limits } = await caps.set(
           name,
           Object.fromEntries(given),
           stops ? 'stop_running' : 'block_new',
         )
-        return { account, caps: presentCaps(limits) }
+        return { account: email, caps: presentCaps(limits) }
       }
     },
   ),

@@ -1,14 +1,26 @@
 import type { AccountName } from '../../services/accounts/accounts.ts'
+import type { Operations } from '../../services/operations.ts'
 import { parseIdOption } from '../options.ts'
 
-export const nameOptions = {
-  email: { meaning: 'email address of the account' },
-  id: { meaning: 'id of the account, as "account list" prints it' },
-} as const
+/** How every command names an account. */
+export const accountOption = { meaning: 'email address or id of the account' } as const
 
-/** The account that the options of a command name. */
-export function parseAccountName({ email, id }: { email: string | undefined; id: string | undefined }): AccountName {
-  if (id !== undefined && email === undefined) return { id: parseIdOption('Account', 'id', id) }
-  if (email !== undefined && id === undefined) return email
-  throw new Error('Give either --email or --id.')
+export function parseAccountOption(text: string): AccountName {
+  return text.includes('@') ? text : { id: parseIdOption('Account', 'account', text, 'an email address') }
 }
+
+/** Undefined if no account is given. */
+export function parseOptionalAccount(text: string | undefined): AccountName | undefined {
+  return text === undefined ? undefined : parseAccountOption(text)
+}
+
+/** Undefined if no account is given. */
+export async function findAccountId(
+  { accounts }: Pick<Operations, 'accounts'>,
+  name: AccountName | undefined,
+): Promise<number | undefined> {
+  return name === undefined ? undefined : (await accounts.find(name)).id
+}
+
+/** The account that the option of a command names. Some commands called the option otherwise once. */
+export const nameOptions = { account: { ...accountOption, required: true, also: ['email', 'id'] } } as const

@@ -2,6 +2,7 @@
 
 import { instanceStatuses } from '../../domain/instances/states.ts'
 import { suggestNames } from '../../domain/nearest.ts'
+import { findAccountId, parseOptionalAccount } from '../accounts/name.ts'
 import { type CommandOperations, defineCommand, type OperatorCommand, readAllRows } from '../command.ts'
 import { parseIdOption, parseWholeOption } from '../options.ts'
 import { presentInstance, presentWholeInstance } from './rows.ts'
@@ -15,8 +16,9 @@ export const instanceCommands = {
   'instance list': defineCommand(
     {
       summary: 'Lists the instances of all renters, without those that are destroyed.',
+      columns: ['id', 'account', 'machineId', 'status', 'reason', 'numGpus', 'gpuModel', 'costPerHour'],
       options: {
-        account: { meaning: 'only instances of the account with this email address' },
+        account: { meaning: 'only instances of the account with this email address or id' },
         machine: { meaning: 'only instances on the machine with this id' },
         status: { meaning: 'only instances with one of these statuses, such as running,loading; also: destroyed' },
       },
@@ -26,8 +28,9 @@ export const instanceCommands = {
         ...(machine !== undefined && { machineId: { eq: BigInt(parseIdOption('Machine', 'machine', machine)) } }),
         ...(status !== undefined && { status: status.split(',').map(parseStatus) }),
       }
+      const renter = parseOptionalAccount(account)
       return async function* ({ accounts, instances }) {
-        const accountId = account === undefined ? undefined : (await accounts.find(account)).id
+        const accountId = await findAccountId({ accounts }, renter)
         const page = (after: number, limit: number) => instances.page({ ...filter, accountId }, after, limit)
         for await (const instance of readAllRows(page)) yield presentInstance(instance)
       }

@@ -6,7 +6,7 @@ import { operatorActor } from '../../domain/events/actor.ts'
 import { lockAccount } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { findAccount, parseEmail } from './accounts.ts'
+import { type AccountName, findAccount, parseEmail } from './accounts.ts'
 import { generateApiKey, type NewApiKey } from './api-keys/identity.ts'
 import { apiKeyFactsOf } from './api-keys/key-changes.ts'
 import { checkGrant, postCredit } from './credit.ts'
@@ -44,13 +44,13 @@ export function accountCreateOperations({ database }: DataDeps) {
       return await creating.catch((error: unknown) => Promise.reject(renameIssuePaths(error, { amount: 'credit' })))
     },
 
-    async createApiKey(email: string, newKey: NewApiKey) {
+    async createApiKey(account: AccountName, newKey: NewApiKey) {
       return await transaction(database, async tx => {
         const { expiresAt } = newKey
         if (expiresAt && expiresAt <= tx.at) throw invalidInput([{ path: 'expires', message: 'is in the past.' }])
-        const account = await tx.prisma(prisma => findAccount(prisma, email))
-        const { id, key } = await insertApiKey(tx, account.id, newKey, tx.at)
-        return { id, account: account.email, apiKey: key }
+        const { id: accountId, email } = await tx.prisma(prisma => findAccount(prisma, account))
+        const { id, key } = await insertApiKey(tx, accountId, newKey, tx.at)
+        return { id, account: email, apiKey: key }
       })
     },
   }

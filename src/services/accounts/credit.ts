@@ -8,7 +8,7 @@ import { type AccountBalance, lockAccount, readBalance } from '../billing/balanc
 import { chargeMeters } from '../billing/meters.ts'
 import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { findAccount } from './accounts.ts'
+import { type AccountName, findAccount } from './accounts.ts'
 
 const { sql } = Prisma
 
@@ -22,21 +22,21 @@ type CreditEntryKind = 'top_up' | 'adjustment'
 export function creditOperations({ database }: DataDeps) {
   return {
     /** Adds credit to an account. With an idempotency key, repeated calls add the credit once. */
-    async grantCredit(email: string, grant: CreditGrant): Promise<CreditGrantResult> {
+    async grantCredit(name: AccountName, grant: CreditGrant): Promise<CreditGrantResult> {
       checkGrant(grant)
-      return await postOnce(email, 'top_up', grant)
+      return await postOnce(name, 'top_up', grant)
     },
 
     /** Corrects the ledger: adds or deducts credit, with a reason. The balance may fall below 0. */
-    async adjustCredit(email: string, adjustment: CreditGrant & { reason: string }): Promise<CreditGrantResult> {
+    async adjustCredit(name: AccountName, adjustment: CreditGrant & { reason: string }): Promise<CreditGrantResult> {
       checkAdjustment(adjustment)
-      return await postOnce(email, 'adjustment', adjustment)
+      return await postOnce(name, 'adjustment', adjustment)
     },
   }
 
-  async function postOnce(email: string, kind: CreditEntryKind, grant: CreditGrant): Promise<CreditGrantResult> {
+  async function postOnce(name: AccountName, kind: CreditEntryKind, grant: CreditGrant): Promise<CreditGrantResult> {
     return await transaction(database, async tx => {
-      const account = await tx.prisma(prisma => findAccount(prisma, email))
+      const account = await tx.prisma(prisma => findAccount(prisma, name))
       // Serializes grants to the account, so that `findEarlierGrant` sees earlier grants.
       const balance = await lockAccount(tx, account.id, tx.at)
       const earlier = await findEarlierGrant(tx, account.id, kind, grant)

@@ -39,8 +39,8 @@ export function accountListOperations({ database }: DataDeps) {
       return (await database.prisma.account.findFirst({ select: { id: true } })) !== null
     },
 
-    async find(email: string): Promise<{ id: number; email: string }> {
-      return await findAccount(database.prisma, email)
+    async find(name: AccountName): Promise<{ id: number; email: string }> {
+      return await findAccount(database.prisma, name)
     },
 
     /** Up to `limit` accounts after the account with the id `after`, in id order. */

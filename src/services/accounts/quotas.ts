@@ -5,7 +5,7 @@ import { operatorActor } from '../../domain/events/actor.ts'
 import { lockAccount } from '../billing/balance.ts'
 import type { DataDeps } from '../deps.ts'
 import { recordEvents } from '../events/events.ts'
-import { findAccount } from './accounts.ts'
+import { type AccountName, findAccount } from './accounts.ts'
 
 /** The columns with the quotas of an account. */
 export const quotaSelect = { maxInstances: true, maxLoading: true, maxDiskGb: true, maxVolumes: true } as const
@@ -20,11 +20,11 @@ export function quotaOperations({ database }: DataDeps) {
   return {
     /** Sets an account's quotas. Null restores the gateway's setting; omitted quotas stay unchanged. */
     async setQuotas(
-      email: string,
+      name: AccountName,
       changes: Partial<QuotaOverrides>,
     ): Promise<{ email: string; quotas: QuotaOverrides }> {
       return await transaction(database, async tx => {
-        const account = await tx.prisma(prisma => findAccount(prisma, email))
+        const account = await tx.prisma(prisma => findAccount(prisma, name))
         // Rentals check quotas under the same lock, so no rental is halfway through a check.
         const balance = await lockAccount(tx, account.id, tx.at)
         const before = await loadQuotaOverrides(tx, account.id)

@@ -8,7 +8,7 @@ import {
   parseMachines,
   sortIssues,
 } from '../../domain/machines/import-rows.ts'
-import { findAccount } from '../accounts/accounts.ts'
+import { type AccountName, findAccount } from '../accounts/accounts.ts'
 import type { DataDeps } from '../deps.ts'
 import { findSharedPorts, lockAddresses } from './addresses.ts'
 import { listMachines, saveGpuModels } from './machines.ts'
@@ -17,7 +17,7 @@ import { listMachines, saveGpuModels } from './machines.ts'
 const batchSize = 500
 
 type ImportOptions = {
-  hostEmail: string
+  host: AccountName
   rows: ImportRow[]
   /** Facts of common GPU models, for models that the database lacks. */
   catalog?: NewGpuModel[]
@@ -28,10 +28,10 @@ type ImportSummary = { host: string; machines: number; newGpuModels: string[] }
 export function importOperations({ database }: DataDeps) {
   return {
     /** Lists every machine of a file, or none if the file has an issue. */
-    async import({ hostEmail, rows, catalog = [], dryRun = false }: ImportOptions): Promise<ImportSummary> {
+    async import({ host: hostName, rows, catalog = [], dryRun = false }: ImportOptions): Promise<ImportSummary> {
       return await transaction(database, async tx => {
         const { at } = tx
-        const host = await tx.prisma(prisma => findAccount(prisma, hostEmail))
+        const host = await tx.prisma(prisma => findAccount(prisma, hostName))
         await lockAddresses(tx)
         const file = parseMachines(rows, await loadModels(tx), at, indexByName(catalog))
         const issues = [...file.issues, ...(await findIssuesWithMarket(tx, file))]

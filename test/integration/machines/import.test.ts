@@ -26,7 +26,7 @@ afterAll(async () => {
 })
 
 const importFrom = ({ operations }: Pick<TestApp, 'operations'>, ...lines: Record<string, unknown>[]) =>
-  operations.machines.import({ hostEmail, rows: anImport(...lines) })
+  operations.machines.import({ host: hostEmail, rows: anImport(...lines) })
 const countAll = async () => {
   const tables = ['machines', 'gpus', 'offers', 'gpu_models']
   const [row] = await app.sql(
@@ -129,7 +129,7 @@ describe('an import', () => {
   it('reports the same issues in a dry run, and changes nothing', async () => {
     const before = await countAll()
     const attempt = (line: object) =>
-      app.operations.machines.import({ hostEmail, rows: anImport({ ...newModelColumns, ...line }), dryRun: true })
+      app.operations.machines.import({ host: hostEmail, rows: anImport({ ...newModelColumns, ...line }), dryRun: true })
     const line = { gpuModel: 'RTX 9999', publicIp: '198.51.100.50' }
     expect(await attempt(line)).toEqual({ host: hostEmail, machines: 1, newGpuModels: ['RTX 9999'] })
     await expect(attempt({ ...line, publicIp: '198.51.100.1' })).rejects.toThrow('which is on the market')
@@ -138,7 +138,7 @@ describe('an import', () => {
 
   it('needs a host that exists', async () => {
     const rows = anImport({ publicIp: '198.51.100.60' })
-    await expect(app.operations.machines.import({ hostEmail: 'nobody@example.com', rows })).rejects.toThrow(
+    await expect(app.operations.machines.import({ host: 'nobody@example.com', rows })).rejects.toThrow(
       'There is no account with the email address nobody@example.com.',
     )
   })

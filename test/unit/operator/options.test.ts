@@ -40,7 +40,7 @@ describe('options', () => {
       ['--file', 'a.backup', '--replace'],
     ])
       expect(parseOptions(table, args)).toEqual({ file: 'a.backup', replace: true })
-    expect(() => parseOptions(table, ['--replace'])).toThrow('Missing --file.')
+    expect(() => parseOptions(table, ['--replace'])).toThrow('Missing FILE.')
     for (const args of [
       ['a.backup', 'b.backup'],
       ['--file', 'a.backup', 'b.backup'],
@@ -104,7 +104,15 @@ describe('help', () => {
 
   it('follows the error for an unknown command or a wrong option', () => {
     expect(() => findCommand(['machine', 'explode'])).toThrow(
-      /^There is no command "machine explode"\.\nThe commands are:\n {2}machine import/,
+      /^There is no command "machine explode"\. The commands are "machine import", [^\n]*$/,
+    )
+    expect(() => findCommand(['account', 'lst'])).toThrow(
+      /^There is no command "account lst"\. Did you mean "account list"\?$/,
+    )
+    expect(() => findCommand(['xyzzy'])).toThrow(/^There is no command "xyzzy"\. "help" lists all commands\.$/)
+    expect(() => findCommand([])).toThrow(/^The commands are:\n.*\nNo command is given\.$/s)
+    expect(() => findCommand(['machine', 'set', '--id', '1', '--numGpus', '8'])).toThrow(
+      /^Unknown option '--numGpus'\.[^\n]*\nUsage:\n {2}machine set --id … \[options\]$/,
     )
     expect(() => findCommand(['machines', 'lst'])).toThrow(
       /^There is no command "machines lst"\. Did you mean "machine list"\?$/,
@@ -115,7 +123,15 @@ describe('help', () => {
     expect(() => findCommand(unnamed)).toThrow('--name is empty. Revoke a key without a name by its --id.')
     const byName = ['key', 'revoke', '--name', 'laptop']
     expect(() => findCommand(byName)).toThrow('Give the --account whose keys have the --name.')
-    expect(() => findCommand(['account', 'show'])).toThrow('Give either --email or --id.\nUsage:\n  account show')
+    expect(() => findCommand(['account', 'show'])).toThrow('Missing --account.\nUsage:\n  account show --account …')
+    for (const name of ['--account', '--email', '--id'])
+      expect(findCommand(['account', 'show', name, 'acc_7']).isLocal).toBe(false)
+    expect(() => findCommand(['account', 'show', '--account', '7', '--id', '8'])).toThrow(
+      'Give only one of --account and --id.',
+    )
+    expect(() => findCommand(['ledger', 'list', '--account', 'ada'])).toThrow(
+      '--account must be an email address, or an id such as 42 or acc_42, not "ada".',
+    )
     expect(() => findCommand(['account', 'cap', '--id', 'acc_7'])).toThrow(
       'No cap is given. Give at least one of --hour',
     )
@@ -126,7 +142,7 @@ describe('help', () => {
     expect(() => findCommand(['instance', 'stop', '--id', 'ins_7'])).toThrow(
       'Missing --reason.\nUsage:\n  instance stop',
     )
-    expect(() => findCommand(['toString', 'call'])).toThrow('The commands are:\n  account create ')
+    expect(() => findCommand(['toString', 'call'])).toThrow('There is no command "toString call".')
   })
 })
 

@@ -11,18 +11,16 @@ const rows = [
 describe('a table', () => {
   it('has a column for each name, numbers at the right', () => {
     expect(printTable(rows, 80)).toBe(
-      [
-        'id  name     credit  revokedAt',
-        ' 7  Ada        12.5',
-        '12  Grace 🚀   -0.25  1970-01-01T00:00:00.000Z',
-        '',
-      ].join('\n'),
+      ['id  name     credit  revokedAt', ' 7  Ada        12.5', '12  Grace 🚀   -0.25  1970-01-01 00:00', ''].join(
+        '\n',
+      ),
     )
   })
 
   it('becomes blocks of lines on a terminal that is too narrow for it', () => {
-    expect(printTable(rows, 45)).toMatch(/^id {2}name/)
-    expect(printTable(rows, 44)).toBe(
+    expect(printTable(rows, 37)).toMatch(/^id {2}name/)
+    expect(printTable(rows, 36)).toMatch(/ 1970-01-01 00:…\n$/)
+    expect(printTable(rows, 32)).toBe(
       [
         'id         7',
         'name       Ada',
@@ -38,6 +36,26 @@ describe('a table', () => {
     )
   })
 
+  it('has the columns that are chosen, without those that are empty', () => {
+    const chosen = ['name', 'nothing', 'id']
+    expect(printTable([{ id: 7, name: 'Ada', nothing: null, more: 'x'.repeat(90) }], 40, chosen)).toBe(
+      'name  id\nAda    7\n',
+    )
+    expect(printTable([{ id: 7, name: 'Ada', nothing: null, more: 'x' }], 3, chosen)).toBe(
+      'name     Ada\nnothing\nid       7\n',
+    )
+  })
+
+  it('cuts the longest texts until it fits, but no number', () => {
+    const row = { account: `${'a'.repeat(30)}@example.com`, host: 'hooks.example.com', cost: '123456789.123456789' }
+    expect(printTable([row], 60).split('\n')).toEqual([
+      'account               host                              cost',
+      `${'a'.repeat(19)}…  hooks.example.com  123456789.123456789`,
+      '',
+    ])
+    expect(printTable([row], 40)).toMatch(/^account {2}a/)
+  })
+
   it('shows no control characters of others, and objects as JSON', () => {
     expect(printBlock({ label: 'a\u001b[2J\nb', quotas: { volumes: 3 } })).toBe(
       'label   a�[2J�b\nquotas  {"volumes":3}\n',
@@ -49,7 +67,7 @@ describe('the answer of a command', () => {
   async function print(
     answer: Parameters<typeof printResult>[0],
     terminal: { isTTY?: boolean; columns?: number },
-    lineOf?: Parameters<typeof printResult>[2],
+    display?: Parameters<typeof printResult>[2],
   ) {
     let text = ''
     const output = new Writable({
@@ -58,7 +76,7 @@ describe('the answer of a command', () => {
         done()
       },
     })
-    await printResult(answer, Object.assign(output, terminal), lineOf)
+    await printResult(answer, Object.assign(output, terminal), display)
     return text
   }
   async function* list(count: number) {
@@ -73,11 +91,11 @@ describe('the answer of a command', () => {
 
   it('is a line of text for each row of a list that people read so, and JSON for programs', async () => {
     const lineOf = ({ id }: Record<string, unknown>) => `line\u001b[2J ${id}`
-    expect(await print(list(2), { isTTY: true, columns: 3 }, lineOf)).toBe('line�[2J 1\nline�[2J 2\n')
-    expect(await print(list(0), { isTTY: true }, lineOf)).toBe('There are none.\n')
-    expect(await print(list(1), {}, lineOf)).toBe('{"id":1}\n')
+    expect(await print(list(2), { isTTY: true, columns: 3 }, { lineOf })).toBe('line�[2J 1\nline�[2J 2\n')
+    expect(await print(list(0), { isTTY: true }, { lineOf })).toBe('There are none.\n')
+    expect(await print(list(1), {}, { lineOf })).toBe('{"id":1}\n')
     const linesOf = ({ id }: Record<string, unknown>) => [`${id}`, 'a\nb']
-    expect(await print(list(2), { isTTY: true }, linesOf)).toBe('1\na�b\n2\na�b\n')
+    expect(await print(list(2), { isTTY: true }, { lineOf: linesOf })).toBe('1\na�b\n2\na�b\n')
   })
 
   it('is a block of lines or a table on a terminal', async () => {
