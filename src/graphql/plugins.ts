@@ -5,6 +5,7 @@ import { createStaleScope } from '../services/reads/stale.ts'
 import type { Context } from './context.ts'
 import { redactError } from './errors/errors.ts'
 import { completeErrors, faceError } from './errors/face-errors.ts'
+import { refuseUnknownOperation } from './errors/unknown-operation.ts'
 import { executeQuery } from './execution/execute.ts'
 import { inOperationSpan } from './execution/operation-span.ts'
 import { withHints } from './hints.ts'
@@ -36,6 +37,12 @@ export const limitsPlugin: Plugin<Context> = {
       }
     }
     setParseFn(parseWithinLimits)
+    // Yoga would refuse an unknown operation without a word about those that there are.
+    return ({ result }) => {
+      if (result instanceof Error || !context.request) return
+      const refusal = refuseUnknownOperation(result, context.params.operationName)
+      if (refusal) throw refusal
+    }
   },
   onValidate({ setValidationFn, addValidationRule }) {
     addValidationRule(subscriptionRule)

@@ -1,12 +1,12 @@
 // An operation on its way to its execution, for requests that Yoga does not answer itself: those over a WebSocket, and plain
 // requests over HTTP. It passes the plugins and limits of all others.
 
-import { type DocumentNode, type ExecutionArgs, GraphQLError, getOperationAST } from 'graphql'
+import { type DocumentNode, type ExecutionArgs, GraphQLError } from 'graphql'
 import type { YogaServerInstance } from 'graphql-yoga'
 import type { Context } from '../context.ts'
 import { createDocumentCache } from '../document-cache.ts'
 import { thrownError } from '../errors/errors.ts'
-import { faceError } from '../errors/face-errors.ts'
+import { refuseUnknownOperation } from '../errors/unknown-operation.ts'
 import { checkVariables } from '../plugins.ts'
 
 export type Envelop = YogaServerInstance<Context, object>['getEnveloped']
@@ -33,7 +33,8 @@ export async function prepareOperation(
     const { schema, parse, validate, contextFactory, execute } = envelop(context)
     const known = validDocuments.get(query)
     const document: DocumentNode = known ?? parse(query)
-    if (!getOperationAST(document, operationName)) return [unknownOperation()]
+    const unknown = refuseUnknownOperation(document, operationName)
+    if (unknown) return [unknown]
     if (!known) {
       const errors = validate(schema, document)
       if (errors.length > 0) return errors
@@ -47,11 +48,6 @@ export async function prepareOperation(
     if (error instanceof GraphQLError) return [error]
     return [thrownError(new GraphQLError(''), toError(error), context)]
   }
-}
-
-/** The error that Yoga gives over HTTP. */
-function unknownOperation(): GraphQLError {
-  return faceError('OPERATION_RESOLUTION_FAILURE', 'Could not determine what operation to execute.')
 }
 
 function toError(thrown: unknown): Error {

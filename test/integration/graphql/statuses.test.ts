@@ -69,6 +69,13 @@ it('is answered as application/json without an Accept header', async () => {
   expect((await send(ask('{ none }'), '*/*')).status).toBe(200)
 })
 
+it('says which operations there are, however it was sent', async () => {
+  const query = 'query A { __typename } query B { __typename }'
+  const message = '"operationName" must name an operation of the document: "A", "B".'
+  for (const sent of [ask(query), { method: 'GET', search: `?query=${encodeURIComponent(query)}` }])
+    expect((await send(sent, 'application/json')).errors).toMatchObject([{ message }])
+})
+
 /** Sends the request as programs do, and to Yoga alone. Expects the same status. */
 async function send({ body, method = 'POST', search = '', headers: more }: Sent, accept: string) {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept, ...more }
