@@ -19,12 +19,19 @@ const { sql, join } = Prisma
 
 const namesSql: Record<StoredField, Prisma.Sql> = {
   gpuName: sql`SELECT 'gpuName' AS field, name FROM gpu_models`,
-  city: sql`SELECT DISTINCT 'city' AS field, city AS name FROM machines`,
+  city: sql`SELECT DISTINCT 'city' AS field, city AS name FROM machines WHERE unlisted_at IS NULL`,
 }
 
-const noNames: StoredNames = { gpuName: namesOf([]), city: namesOf([]) }
+/** Cities are read from all machines, so a new one counts as unknown for this long. */
+const cityDelayMs = 60_000
+
+type Remembered = { names: StoredNames; citiesReadMs: number }
+const nothing: Remembered = {
+  names: { gpuName: namesOf([]), city: namesOf([]) },
+  citiesReadMs: Number.NEGATIVE_INFINITY,
+}
 /** Names hardly ever go, so a name that was once read counts as known from then on. */
-const remembered = new WeakMap<Database, StoredNames>()
+const remembered = new WeakMap<Database, Remembered>()
 
 export function offerNameServices(deps: ReadDeps) {
   return {
@@ -44,20 +51,23 @@ export async function refuseUnknownNames(deps: ReadDeps, filter: OfferFilter): P
 
 /** The names to compare the filter with. They are read again only if it has one that was not among them. */
 async function namesFor(deps: ReadDeps, filter: OfferFilter): Promise<StoredNames> {
-  const known = remembered.get(deps.database) ?? noNames
-  const unknown = unknownNames(filter, known)
-  const fields = storedFields.filter(stored => unknown.some(({ field }) => field === stored))
-  if (fields.length === 0) return known
-  const statement = sql`${join(
+  const { names, citiesReadMs } = remembered.get(deps.database) ?? nothing
+  const nowMs = deps.database.clock.now().getTime()
+  const unknown = new Set<string>(unknownNames(filter, names).map(({ field }) => field))
+  if (nowMs < citiesReadMs + cityDelayMs) unknown.delete('city')
+  const fields = storedFields.filter(field => unknown.has(field))
+  if (fields.length === 0) return names
+  const read = { ...names, ...(await readNames(deps, fields)) }
+  remembered.set(deps.database, { names: read, citiesReadMs: fields.includes('city') ? nowMs : citiesReadMs })
+  return read
+}
+
+async function readNames(deps: ReadDeps, fields: readonly StoredField[]): Promise<Partial<StoredNames>> {
+  const selects = join(
     fields.map(field => namesSql[field]),
     ' UNION ALL ',
-  )} ORDER BY name`
-  const rows = await readStale(deps, ({ query }) => query(statement, { field: text, name: text }))
-  const read = fields.map(stored => [
-    stored,
-    namesOf(rows.flatMap(({ field, name }) => (field === stored ? [name] : []))),
-  ])
-  const names: StoredNames = { ...known, ...Object.fromEntries(read) }
-  remembered.set(deps.database, names)
-  return names
+  )
+  const rows = await readStale(deps, ({ query }) => query(sql`${selects} ORDER BY name`, { field: text, name: text }))
+  const namesIn = (wanted: StoredField) => namesOf(rows.flatMap(({ field, name }) => (field === wanted ? [name] : [])))
+  return Object.fromEntries(fields.map(field => [field, namesIn(field)]))
 }

@@ -130,6 +130,17 @@ describe('a search over GraphQL', () => {
     expect([...hinted]).toEqual([1, 2, 3].map(() => expect.stringMatching(/^H\d$/)))
   })
 
+  it('reads the cities of all machines again after a minute', async () => {
+    const statements = () => captureQueries(() => graphql({ city: { in: ['Oslo', 'Malmö'] } }, 'totalCount'))
+    app.clock.advance(60_000)
+    expect(await statements()).toHaveLength(2)
+    expect(await statements()).toHaveLength(1)
+    app.clock.advance(59_999)
+    expect(await statements()).toHaveLength(1)
+    app.clock.advance(1)
+    expect(await statements()).toHaveLength(2)
+  })
+
   it('knows a model from when a machine with it is listed', async () => {
     await graphql({ gpuName: { eq: 'L40S' } })
     await listMachines(app.operations, [{ model: { name: 'L40S' } }])
