@@ -1,12 +1,13 @@
 import { forbidden } from '../domain/accounts/permissions/forbidden.ts'
 import {
-  isAllowed,
+  constraintsOf,
   isAllowedForSome,
   type Operation,
   type OperationOnId,
   operationCategories,
   type operationParameters,
   type ParametersOf,
+  unmetConstraints,
 } from '../domain/accounts/permissions/permissions.ts'
 import type { Actor } from '../domain/actor.ts'
 import type { DomainError } from '../domain/errors.ts'
@@ -32,9 +33,11 @@ export function permissionErrors<Name extends Operation>(
   operation: Name,
   ...[values]: ParameterArguments<Name>
 ): DomainError[] {
-  if (isAllowed(actor.permissions, operation, values)) return []
-  if (!isAllowedForSome(actor.permissions, operation)) return [missingPermission(operation)]
-  return [forbidden('constrained request', [{ category: operationCategories[operation], operation }])]
+  const constraints = constraintsOf(actor.permissions, operation)
+  if (!constraints) return [missingPermission(operation)]
+  const unmet = unmetConstraints(constraints, values ?? {})
+  if (unmet.length === 0) return []
+  return [forbidden('constrained request', [{ category: operationCategories[operation], operation, unmet }])]
 }
 
 /**

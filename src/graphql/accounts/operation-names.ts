@@ -8,7 +8,7 @@ import {
   operationParameters,
   type PermissionCategory,
 } from '../../domain/accounts/permissions/permissions.ts'
-import type { NodeType } from '../ids.ts'
+import { type NodeType, printId } from '../ids.ts'
 
 /**
  * Each operation is named as the field that it allows. One that allows several is named as the field with the widest
@@ -117,6 +117,10 @@ export const permissionWords: PermissionWords = {
     return `${nameWithCategory(operation)}${constraint}`
   },
   constrained: ({ operation }) => `${operation ? nameWithCategory(operation) : ''} has constraints`,
+  bound: ({ operation }, { parameter, bound }) => {
+    const type = operation && parameterIdType(operation, parameter)
+    return type && typeof bound === 'number' ? printId(type, bound) : String(bound)
+  },
 }
 
 function nameWithCategory(operation: Operation): string {

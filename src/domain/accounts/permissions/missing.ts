@@ -7,6 +7,7 @@ import {
   type Operation,
   type PermissionCategory,
   type Permissions,
+  type UnmetConstraint,
 } from './permissions.ts'
 
 /** A permission that is not granted: full access, a category, an operation, or an operation without a constraint. */
@@ -14,6 +15,8 @@ export type MissingPermission = {
   category: PermissionCategory | 'full access'
   operation?: Operation
   parameter?: string
+  /** The constraints that a request does not meet, of a permission that the key has. */
+  unmet?: readonly UnmetConstraint[]
 }
 
 /** What the key was refused: a request, one that its constraints exclude, a grant to another key, or events. */

@@ -163,6 +163,7 @@ export type Comparison = (typeof comparisons)[number]
 export type Bound = string | number | boolean
 export type Constraint = Partial<Record<Comparison, Bound>>
 export type Constraints = Record<string, Constraint>
+export type UnmetConstraint = { parameter: string; comparison: Comparison; bound: Bound }
 type Grant = Partial<Record<Operation, { constraints?: Constraints }>>
 
 /** A category that maps to {} is granted whole. Otherwise only the operations that it lists are granted. */
@@ -175,8 +176,18 @@ export function isAllowed(
   parameters: Record<string, unknown> = {},
 ): boolean {
   const constraints = constraintsOf(permissions, operation)
-  if (constraints === undefined) return false
-  return Object.entries(constraints).every(([name, constraint]) => isWithin(parameters[name], constraint))
+  return constraints !== undefined && unmetConstraints(constraints, parameters).length === 0
+}
+
+/** The bounds that the parameters of a request do not meet. A parameter that the request omits meets none. */
+export function unmetConstraints(constraints: Constraints, parameters: Record<string, unknown>): UnmetConstraint[] {
+  return Object.entries(constraints).flatMap(([parameter, constraint]) =>
+    comparisons.flatMap(comparison => {
+      const bound = constraint[comparison]
+      const isMet = bound === undefined || meets(parameters[parameter], comparison, bound)
+      return isMet ? [] : [{ parameter, comparison, bound }]
+    }),
+  )
 }
 
 /** Whether these permissions allow the operation with at least some parameters. */
@@ -194,12 +205,8 @@ export function constraintsOf(permissions: Permissions | null, operation: Operat
   return rule && (rule.constraints ?? {})
 }
 
-/** A parameter that the request omits violates every constraint. */
-function isWithin(value: unknown, constraint: Constraint): boolean {
-  const { eq, lte, gte } = constraint
-  // The type checks make the casts safe.
-  if (eq !== undefined && value !== eq) return false
-  if (lte !== undefined && !(typeof value === typeof lte && (value as Bound) <= lte)) return false
-  if (gte !== undefined && !(typeof value === typeof gte && (value as Bound) >= gte)) return false
-  return true
+function meets(value: unknown, comparison: Comparison, bound: Bound): boolean {
+  if (comparison === 'eq') return value === bound
+  if (typeof value !== typeof bound) return false
+  return comparison === 'lte' ? (value as Bound) <= bound : (value as Bound) >= bound
 }
