@@ -35,7 +35,8 @@ export async function admit(request: IncomingMessage, deps: AdmissionDeps): Prom
   return { access, cookie: credential === 'query' ? printCookie(proxy, cookieName, access.cookie) : undefined }
 }
 
-const tokenNeeded = 'This notebook needs its token. The renter of the instance finds it next to this address.'
+const tokenNeeded =
+  'This notebook needs its token. The renter of the instance finds it next to this address, as notebookToken (REST: jupyter_token).'
 
 /** Servers disagree about the end of bodies with other codings. */
 function findBodyProblem({ headers }: IncomingMessage): string | undefined {

@@ -4,10 +4,12 @@
 import type { FormattedExecutionResult, GraphQLError } from 'graphql'
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL, makeServer, type SubscribePayload } from 'graphql-ws'
 import { identifyBearer } from '../../auth/authenticate.ts'
+import { invalidKey, invalidKeyMessage } from '../../domain/accounts/invalid-key.ts'
 import { type Actor, isInstanceKey } from '../../domain/actor.ts'
 import { DomainError, overloaded } from '../../domain/errors.ts'
 import { printTypedIds } from '../../domain/messages.ts'
 import type { Admission } from '../../http/admission/admission.ts'
+import { parseBearer } from '../../http/bearer.ts'
 import type { CreateMeter, Meter } from '../../http/limits/meter.ts'
 import type { Channel, SocketContext, SocketFace } from '../../http/sockets.ts'
 import { translateDatabaseError } from '../../services/database-errors.ts'
@@ -67,7 +69,10 @@ export function createSocketFace({ envelop, services, admission, meterOf }: Sock
     const meter = meterOf(connection.client)
     const actor = await authenticateConnection(connection, { fresh: false, meter })
     // An instance's own key may not subscribe, and must not use up connections of the key that rented it.
-    if (!actor || isInstanceKey(actor)) return false
+    if (!actor || isInstanceKey(actor)) {
+      connection.channel.close(CloseCode.Forbidden, describeRefusedKey(connection, actor))
+      return false
+    }
     const ofAccount = [...connections].filter(({ owner }) => owner?.accountId === actor.accountId)
     const ofKey = ofAccount.filter(({ owner }) => owner?.apiKeyId === actor.apiKeyId)
     const fullHolder = ofKey.length >= connectionLimits.connectionsPerKey ? 'key' : 'account'
@@ -129,8 +134,8 @@ export function createSocketFace({ envelop, services, admission, meterOf }: Sock
     const meter = meterOf(connection.client)
     const actor = await authenticateConnection(connection, { fresh: mayMutate(params), meter })
     if (!actor) {
-      connection.channel.close(CloseCode.Forbidden, 'Forbidden')
-      return [refusalError(new DomainError('UNAUTHENTICATED', 'Forbidden'))]
+      connection.channel.close(CloseCode.Forbidden, invalidKeyMessage)
+      return [refusalError(invalidKey())]
     }
     const { requestId, log, client, disconnected } = connection
     const context = {
@@ -182,6 +187,12 @@ export function createSocketFace({ envelop, services, admission, meterOf }: Sock
       }
     },
   }
+}
+
+function describeRefusedKey({ authorization }: Connection, actor: Actor | undefined): string {
+  if (actor) return 'The key of an instance can open no WebSocket.'
+  if (parseBearer(authorization) !== undefined) return invalidKeyMessage
+  return 'An API key is required: send {"authorization": "Bearer KEY"} as connectionParams.'
 }
 
 async function refuseWithoutPoints<Prepared>(prepare: () => Promise<Prepared>): Promise<Prepared | GraphQLError[]> {

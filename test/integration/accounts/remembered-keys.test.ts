@@ -2,6 +2,7 @@
 
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { invalidKeyMessage } from '../../../src/domain/accounts/invalid-key.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { captureStatements } from '../../support/database/captured-statements.ts'
 import { plainRequest } from '../../support/plain-request.ts'
@@ -162,7 +163,7 @@ describe('a change with a key that has changed on another gateway, which has tol
     await remembers(other, key)
     await revoke(id)
     socket.say({ type: 'subscribe', id: '1', payload: { query: template } })
-    expect(await socket.closed).toEqual([4403, 'Forbidden'])
+    expect(await socket.closed).toEqual([4403, invalidKeyMessage])
     await server.close()
   })
 

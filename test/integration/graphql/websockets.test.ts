@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { type Client, createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { invalidKeyMessage } from '../../../src/domain/accounts/invalid-key.ts'
 import { connectionLimits } from '../../../src/graphql/transport/sockets.ts'
 import { socketLimits } from '../../../src/http/sockets.ts'
 import { instanceApiKey } from '../../../src/services/accounts/api-keys/identity.ts'
@@ -62,6 +63,8 @@ async function openInitializedSocket(key = renter) {
 /** Of every operation that was executed. */
 const extensions = { cost: { requested: expect.any(Number), limit: 10_000 } }
 
+const keyNeeded = 'An API key is required: send {"authorization": "Bearer KEY"} as connectionParams.'
+
 describe('a WebSocket', () => {
   it('streams the changes of an instance until the client completes the subscription', async () => {
     const id = await rentals.rent(renter, { label: 'first' })
@@ -104,13 +107,14 @@ describe('a WebSocket', () => {
   })
 
   it.each([
-    ['no key', {}],
-    ['an unknown key', { authorization: `Bearer berth_${'a'.repeat(12)}_${'b'.repeat(40)}` }],
-    ['a key that is no text', { authorization: { Bearer: 1 } }],
-  ])('closes without an answer when it sends %s', async (_name, payload) => {
+    ['no key', {}, keyNeeded],
+    ['an unknown key', { authorization: `Bearer berth_${'a'.repeat(12)}_${'b'.repeat(40)}` }, invalidKeyMessage],
+    ['a key that is no text', { authorization: { Bearer: 1 } }, keyNeeded],
+    ['a key alone', { authorization: 'berth_1' }, keyNeeded],
+  ])('closes with the reason and without an answer when it sends %s', async (_name, payload, reason) => {
     const { say, heard, closed } = await openRawSocket(server.url)
     say({ type: 'connection_init', payload })
-    expect(await closed).toEqual([4403, 'Forbidden'])
+    expect(await closed).toEqual([4403, reason])
     expect(heard).toEqual([])
   })
 
@@ -129,7 +133,7 @@ describe('a WebSocket', () => {
     heard.length = 0
     await app.sql(`UPDATE api_keys SET revoked_at = now() WHERE public_id = '${key.split('_')[1]}'`)
     say(subscribeMessage('2', '{ viewer { account { name } } }'))
-    expect(await closed).toEqual([4403, 'Forbidden'])
+    expect(await closed).toEqual([4403, invalidKeyMessage])
     expect(heard).toEqual([])
   })
 
@@ -311,7 +315,7 @@ describe('a WebSocket of an account', () => {
     const id = await rentals.rent(renter)
     const { say, heard, closed } = await openRawSocket(server.url)
     say(initMessage(instanceApiKey(createSecrets('a secret of tests'), BigInt(id))))
-    expect(await closed).toEqual([4403, 'Forbidden'])
+    expect(await closed).toEqual([4403, 'The key of an instance can open no WebSocket.'])
     expect(heard).toEqual([])
   })
 })

@@ -65,7 +65,9 @@ describe('a request without the right token', () => {
   ])('gets 401 for %s, and does not reach the container', async (_, asked) => {
     const { status, text, headers } = await ask(asked())
     expect(status).toBe(401)
-    expect(text).toBe('This notebook needs its token. The renter of the instance finds it next to this address.\n')
+    expect(text).toBe(
+      'This notebook needs its token. The renter of the instance finds it next to this address, as notebookToken (REST: jupyter_token).\n',
+    )
     expect(headers['set-cookie']).toBeUndefined()
     expect(notebook.seen.requests).toEqual([])
   })
