@@ -15,7 +15,7 @@ export async function prepareDatabase(deps: Deps & SecretCheckDeps, ownerUrl: st
   await retryUncertain(() => checkPrivileges(database.pool))
   await retryUncertain(secretCheck.save)
   await retryUncertain(() => sealWebhookUrls(deps))
-  if (applied.length > 0) log.info({ applied }, 'The database was migrated.')
+  if (applied.length > 0) log.info({ applied: applied.length, newest: applied.at(-1) }, 'The database was migrated.')
   const newer = await newerMigrations(database.pool)
   if (newer.length > 0) log.info({ newer }, 'A newer version of Berth migrated the database. This one runs beside it.')
   const edited = await editedMigrations(database.pool)

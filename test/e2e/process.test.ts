@@ -74,6 +74,14 @@ describe('a gateway on a new data folder', () => {
     ).toBeGreaterThanOrEqual(15)
   })
 
+  it('logs how many migrations it applied, in one short line', () => {
+    const [line = ''] = gateway
+      .errors()
+      .split('\n')
+      .filter(one => one.includes('The database was migrated.'))
+    expect(JSON.parse(line)).toMatchObject({ applied: expect.any(Number), newest: expect.stringMatching(/^\d{14}_/) })
+  })
+
   it('says and serves its demo key to nobody: it is only in its file', async () => {
     const page = await (await fetch(`${gateway.url}/graphql`, { headers: { accept: 'text/html' } })).text()
     expect(page).toContain('<title>Berth</title>')
