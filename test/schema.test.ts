@@ -33,6 +33,14 @@ describe('the schema', () => {
   })
 })
 
+it('the description of the schema names operations that exist', () => {
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()]
+  const operations = roots.flatMap(root => Object.keys(root?.getFields() ?? {}))
+  const named = [...(schema.description ?? '').matchAll(/`([a-zA-Z]+)`/g)].map(([, name]) => name as string)
+  expect(named.length).toBeGreaterThan(4)
+  expect(named.filter(name => !operations.includes(name))).toEqual([])
+})
+
 describe('the members of a union', () => {
   const unions = Object.values(schema.getTypeMap()).filter(isUnionType)
 

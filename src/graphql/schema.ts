@@ -28,6 +28,10 @@ builder.subscriptionType({
 builder.queryType({ description: 'Reads. Every request needs an API key in the header `Authorization: Bearer <key>`.' })
 
 export const schema = orderForExplorers(withErrors(withPermissions(builder.toSchema({ sortSchema: false }))))
+// The first page of explorers.
+schema.description = `Berth rents GPU machines. Find one with \`offers\`, rent it with \`rentInstance\` (or both with \`rentBestOffer\`), watch it with \`instance\` or \`instanceChanges\`, and end it with \`destroyInstance\`.
+
+Every mutation answers with its success or a typed error: select \`... on RentInstanceSuccess { instance { id } }\` and \`... on Error { code message }\`. IDs have a prefix, such as \`off_42\`. Amounts are exact US dollars in strings, and rates are per hour unless their name says otherwise.`
 
 // Each mutation clears the loaders, so its own answer and the mutations after it read the changed data.
 for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
