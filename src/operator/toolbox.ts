@@ -5,6 +5,7 @@ export const toolboxCommands = {
     {
       summary: 'Builds what real machines add to every container, such as its SSH server, from Debian packages.',
       options: {},
+      isLocal: true,
     },
     () =>
       ({ toolbox }) =>
