@@ -68,7 +68,7 @@ const layers: Record<string, Layer> = {
   http: {
     imports: ['domain', 'turns', 'traces'],
     packages: ['@whatwg-node/server', 'pino', 'ws'],
-    folders: ['admission', 'agents', 'limits', 'metrics'],
+    folders: ['admission', 'agents', 'errors', 'limits', 'metrics'],
     reason: 'The HTTP layer serves both faces and imports neither: pass it what it needs.',
   },
   auth: {

@@ -62,7 +62,39 @@ describe('the log', () => {
   it("omits the values in an error of Prisma's driver", () => {
     const cause = { originalCode: '22P02', originalMessage: 'CANARY', message: 'CANARY' }
     const error = Object.assign(new Error('CANARY'), { name: 'DriverAdapterError', cause })
-    expect(JSON.parse(logError(error)).err).toEqual({ type: 'DriverAdapterError', code: '22P02' })
+    const condition = 'invalid_text_representation'
+    expect(JSON.parse(logError(error)).err).toEqual({ type: 'DriverAdapterError', code: '22P02', condition })
+  })
+
+  it.each([
+    ['3D000', 'invalid_catalog_name', 'database "berth" does not exist'],
+    ['42P01', 'undefined_table', 'relation "accounts" does not exist'],
+    ['53300', 'too_many_connections', 'sorry, too many clients already'],
+    ['57P01', 'admin_shutdown', 'terminating connection due to administrator command'],
+    ['08P01', 'protocol_violation', 'server conn crashed?'],
+  ])("says what %s means, and PostgreSQL's message, which quotes no row", (code, condition, message) => {
+    const plain = JSON.parse(logError(Object.assign(new Error(message), { code }))).err
+    expect(plain).toMatchObject({ code, condition, message })
+    const cause = { originalCode: code, originalMessage: message }
+    const driver = Object.assign(new Error('CANARY'), { name: 'DriverAdapterError', cause })
+    expect(JSON.parse(logError(driver)).err).toEqual({ type: 'DriverAdapterError', code, condition, message })
+    const prisma = new Prisma.PrismaClientKnownRequestError('CANARY', {
+      code: 'P2010',
+      clientVersion: '7',
+      meta: { driverAdapterError: driver },
+    })
+    expect(JSON.parse(logError(prisma)).err).toMatchObject({ code: 'P2010', condition, message })
+  })
+
+  it.each([
+    ['23505', 'unique_violation'],
+    ['22P05', 'data_exception'],
+    ['42601', 'syntax_error'],
+    ['P0001', 'raise_exception'],
+    ['XX000', 'internal_error'],
+  ])('says what %s means, or its class, without a message, which may quote a row', (code, condition) => {
+    const { err } = JSON.parse(logError(Object.assign(new Error('CANARY'), { code })))
+    expect(err).toEqual({ type: 'Error', code, condition, stack: expect.stringContaining('log.test.ts') })
   })
 
   it('accepts values that are not errors', () => {
