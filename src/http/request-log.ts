@@ -4,6 +4,7 @@ import { currentTraceId } from '../traces/spans.ts'
 import type { Client } from './client.ts'
 import { jsonResponse } from './json.ts'
 import { type CreateMeter, unlimitedMeters } from './limits/meter.ts'
+import { probePoints } from './limits/points.ts'
 import type { PlainAnswer, PlainFetch, PlainHandler } from './plain.ts'
 import { type BeginRequest, disconnectedStatus, type Handler } from './router.ts'
 import type { Fetch } from './server.ts'
@@ -37,10 +38,16 @@ export function createRequestLog(
       end(path, status) {
         const ms = Math.round((performance.now() - start) * 10) / 10
         observe(path, status, ms)
-        requestLog.info({ method, path, address: client.address, status, ms }, 'request')
+        const level = isHealthyProbe(path, status) ? 'debug' : 'info'
+        requestLog[level]({ method, path, address: client.address, status, ms }, 'request')
       },
     }
   }
+}
+
+/** What watches a gateway asks each second. Its answers matter when they are bad. */
+function isHealthyProbe(path: string | undefined, status: number): boolean {
+  return path !== undefined && Object.hasOwn(probePoints, path) && status < 400
 }
 
 /** A request that no server received, but this process made. */

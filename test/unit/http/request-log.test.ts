@@ -43,6 +43,20 @@ describe('the id of a request', () => {
   )
 })
 
+describe('a probe', () => {
+  it.each([
+    ['/ready', 200, []],
+    ['/health', 200, []],
+    ['/metrics', 200, []],
+    ['/ready', 503, [{ level: 30, path: '/ready', status: 503 }]],
+    ['/readyx', 200, [{ level: 30, path: '/readyx', status: 200 }]],
+  ])('of %s that is answered with %d leaves these lines at the level info: %j', async (path, status, expected) => {
+    const { lines } = await ask(new Request(`http://a${path}`), async () => new Response('{}', { status }))
+    expect(lines).toMatchObject(expected)
+    expect(lines).toHaveLength(expected.length)
+  })
+})
+
 describe('a request that fails', () => {
   it('gets an answer with the request id and no other detail', async () => {
     const { response, lines } = await ask(new Request('http://a/x?api_key=k', { method: 'PUT' }), () =>
