@@ -91,8 +91,14 @@ async function main(args: string[]): Promise<void> {
 }
 
 /** The settings in force may name a database other than the one that the operator means. */
-function nameDatabase({ databaseUrl, dataDir }: Config): void {
+function nameDatabase(config: Config): void {
+  const { databaseUrl, dataDir } = config
   process.stderr.write(`Working on ${describeDatabase(databaseUrl, { dataDir })}.\n`)
+  warnOfUnknownSettings(config)
+}
+
+function warnOfUnknownSettings({ unknownSettings }: Config): void {
+  process.stderr.write(unknownSettings.map(sentence => `${sentence}\n`).join(''))
 }
 
 function onLost({ message }: Error): void {
@@ -102,7 +108,9 @@ function onLost({ message }: Error): void {
 /** Settings are read when an operation needs them, since the doctor also explains wrong ones. */
 function localOperations(readConfig: () => Config): LocalOperations {
   const startHost = () => {
-    const { dataDir, logLevel } = readConfig()
+    const config = readConfig()
+    warnOfUnknownSettings(config)
+    const { dataDir, logLevel } = config
     const { requested: signal } = listenForStopSignals()
     const log = createLog(logLevel, logDestination(process.stderr, process.stderr))
     return createHost({ folder: join(dataDir, 'host'), version: packageJson.version, log, signal })
@@ -111,7 +119,9 @@ function localOperations(readConfig: () => Config): LocalOperations {
     backups: createBackups({ readConfig, onLost, nameDatabase }),
     toolbox: {
       async build() {
-        const { toolboxFile: file } = readConfig()
+        const config = readConfig()
+        warnOfUnknownSettings(config)
+        const { toolboxFile: file } = config
         await buildToolbox(file)
         return { file }
       },

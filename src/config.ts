@@ -2,10 +2,18 @@ import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { databaseProblems, databaseSettings, databaseUrl } from './config-database.ts'
 import { readSecretFiles } from './config-files.ts'
+import {
+  type NotebookSettings,
+  notebookProblems,
+  notebooksOf,
+  type SshSettings,
+  sshOf,
+  sshProblems,
+} from './config-proxies.ts'
 import { defaultDataDir, demoKeyFileName } from './data-folder.ts'
+import { findUnknownSettings } from './doctor/verdicts/unknown-settings.ts'
 import type { Quotas } from './domain/accounts/quotas.ts'
 import type { SshProxy } from './domain/instances/instances.ts'
-import type { NotebookProxy } from './domain/instances/notebook.ts'
 import { maxRetryDays } from './domain/webhooks/webhooks.ts'
 import { limitRules } from './http/limits/points.ts'
 import { isLoopback } from './http/listen.ts'
@@ -59,10 +67,10 @@ export type Config = {
   quotas: Quotas
   /** The address of the operator's SSH proxy; null without one. */
   sshProxy: SshProxy | null
-  /** The gateway's own SSH server; null without one. `address` is where renters reach it, by default `port` on HOST. */
-  ssh: { port: number; address: SshProxy | null } | null
-  /** The port for notebooks; null without one. `proxy` is where renters reach it, by default `port` on this machine. */
-  notebooks: { port: number; proxy: NotebookProxy | null } | null
+  /** The gateway's own SSH server; null without one. */
+  ssh: SshSettings
+  /** The port for notebooks; null without one. */
+  notebooks: NotebookSettings
   privateWebhooks: boolean
   /** The file with what real machines add to every container. */
   toolboxFile: string
@@ -74,6 +82,8 @@ export type Config = {
   pointsPerSecond: number
   /** Addresses and CIDR ranges of the proxies in front of the gateway. */
   trustedProxies: readonly string[]
+  /** A sentence for each variable that looks like a setting and is none. */
+  unknownSettings: readonly string[]
 }
 
 const logLevels = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
@@ -125,10 +135,11 @@ const settings = {
 /** Settings whose values never appear in a message, and may be in files. */
 const secretSettings: readonly string[] = [...databaseSettings, 'BERTH_SECRET', 'BERTH_NEW_SECRET']
 export const settingNames: readonly string[] = [...Object.keys(settings), ...secretSettings.map(name => `${name}_FILE`)]
+type Environment = Record<string, string | undefined>
 type Settings = { [Name in keyof typeof settings]?: z.output<(typeof settings)[Name]['schema']> }
 
 /** Reads the settings, or throws one error with a message for every invalid setting. */
-export function parseConfig(env: Record<string, string | undefined>): Config {
+export function parseConfig(env: Environment): Config {
   const { HOST = '127.0.0.1', PORT = 4000, ...rest } = readSettings(env)
   const dataDir = resolve(rest.BERTH_DATA_DIR ?? defaultDataDir(env))
   // An operator's own database gets simulated machines only if DEMO_MARKET is true.
@@ -165,6 +176,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     privateWebhooks: rest.WEBHOOK_PRIVATE_ADDRESSES ?? false,
     gatewayUrl: rest.GATEWAY_URL ?? null,
     ...clientsOf(rest),
+    unknownSettings: unknownSettingsOf(env),
   }
 }
 
@@ -190,7 +202,7 @@ function quotasOf({ MAX_INSTANCES, MAX_LOADING, MAX_DISK_GB, MAX_VOLUMES }: Sett
   }
 }
 
-function readSettings(environment: Record<string, string | undefined>): Settings {
+function readSettings(environment: Environment): Settings {
   const { env, problems } = readSecretFiles(environment, secretSettings)
   const given: Record<string, unknown> = {}
   for (const [name, { must, schema }] of Object.entries(settings)) {
@@ -200,50 +212,18 @@ function readSettings(environment: Record<string, string | undefined>): Settings
     else problems.push(`${name} must be ${must}${secretSettings.includes(name) ? '' : `, not "${env[name]}"`}.`)
   }
   problems.push(...databaseProblems(given), ...sshProblems(given), ...notebookProblems(given))
-  if (problems.length > 0) throw new AggregateError(problems, problems.join('\n'))
+  if (problems.length > 0)
+    throw new AggregateError(problems, [...problems, ...unknownSettingsOf(environment)].join('\n'))
   return given
+}
+
+function unknownSettingsOf(env: Environment): string[] {
+  const given = Object.keys(env).filter(name => env[name])
+  return findUnknownSettings({ given, known: settingNames }).map(({ found, advice }) => `${found} ${advice}`)
 }
 
 function clientsOf(given: Settings) {
   const { PUBLIC_SEARCH = true, TRUSTED_PROXIES = [], RATE_LIMIT_POINTS_PER_SECOND } = given
   const pointsPerSecond = RATE_LIMIT_POINTS_PER_SECOND ?? limitRules.keyPointsPerSecond
   return { publicSearch: PUBLIC_SEARCH, trustedProxies: TRUSTED_PROXIES, pointsPerSecond }
-}
-
-function sshOf({ SSH_PORT, SSH_PUBLIC_ADDRESS }: Settings): Config['ssh'] {
-  return SSH_PORT === undefined ? null : { port: SSH_PORT, address: SSH_PUBLIC_ADDRESS ?? null }
-}
-
-function sshProblems({ SSH_PORT, SSH_PROXY, SSH_PUBLIC_ADDRESS, HOST = '' }: Settings): string[] {
-  if (SSH_PORT === undefined) return SSH_PUBLIC_ADDRESS ? ['SSH_PUBLIC_ADDRESS needs SSH_PORT, which is not set.'] : []
-  if (SSH_PROXY)
-    return ['SSH_PORT and SSH_PROXY exclude each other: with SSH_PORT, the gateway is the SSH proxy. Set one of them.']
-  if (SSH_PUBLIC_ADDRESS || !['0.0.0.0', '::'].includes(HOST)) return []
-  return [
-    `SSH_PUBLIC_ADDRESS is missing. Renters cannot connect to ${HOST}. Set it to where they reach SSH_PORT, such as ssh.example.com:2222.`,
-  ]
-}
-
-function notebooksOf({ NOTEBOOK_PORT, NOTEBOOK_PUBLIC_URL }: Settings): Config['notebooks'] {
-  return NOTEBOOK_PORT === undefined ? null : { port: NOTEBOOK_PORT, proxy: NOTEBOOK_PUBLIC_URL ?? null }
-}
-
-function notebookProblems(given: Settings): string[] {
-  const { NOTEBOOK_PORT, NOTEBOOK_PUBLIC_URL, SSH_PORT, SSH_PROXY, HOST = '127.0.0.1' } = given
-  if (NOTEBOOK_PORT === undefined)
-    return NOTEBOOK_PUBLIC_URL ? ['NOTEBOOK_PUBLIC_URL needs NOTEBOOK_PORT, which is not set.'] : []
-  const problems = []
-  if (NOTEBOOK_PUBLIC_URL?.protocol === 'https' && !given.TRUSTED_PROXIES?.length)
-    problems.push(
-      'TRUSTED_PROXIES is missing. NOTEBOOK_PUBLIC_URL begins with https, so a proxy is in front of the gateway, and limits count clients by the addresses that it reports. Set it to the address of the proxy.',
-    )
-  if (SSH_PORT === undefined && !SSH_PROXY)
-    problems.push(
-      'NOTEBOOK_PORT needs SSH_PORT or SSH_PROXY: without an SSH proxy, notebooks get public ports of their machines. Set one of them.',
-    )
-  if (!NOTEBOOK_PUBLIC_URL && !isLoopback(HOST))
-    problems.push(
-      `NOTEBOOK_PUBLIC_URL is missing. Only on loopback do browsers find NOTEBOOK_PORT by themselves, and HOST is ${HOST}. Set it to where renters reach the port, such as https://notebooks.example.com.`,
-    )
-  return problems
 }

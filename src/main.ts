@@ -51,9 +51,10 @@ async function main(): Promise<void> {
   const signals = listenForStopSignals()
   const stopRequested = once(signals.requested, 'abort')
   const config = parseConfig(process.env)
+  const log = createLog(config.logLevel, logDestination(logOutput, process.stderr))
+  for (const sentence of config.unknownSettings) log.warn(sentence)
   if (config.databaseUrl !== undefined && config.secret === undefined) throw new Error(missingSecretMessage)
-  const { host, port, dataDir, demoKeyFile, graphiql, logLevel, drainMs, runAs } = config
-  const log = createLog(logLevel, logDestination(logOutput, process.stderr))
+  const { host, port, dataDir, demoKeyFile, graphiql, drainMs, runAs } = config
   let isServing = false
   // Only a gateway that serves has anything to drain.
   const drained = stopRequested.then(() => signals.waitUnlessUrgent(isServing ? drainMs : 0))

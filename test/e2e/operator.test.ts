@@ -252,6 +252,12 @@ describe('a command', () => {
     expect(command.errors()).not.toContain('hunter')
   })
 
+  it('is told of a misspelled setting, without which the command may work on another database', async () => {
+    const command = spawnProgram('src/cli.ts', ['account', 'list'], { ...env, BERTH_SECERT: 'x' })
+    const warning = 'Berth has no setting BERTH_SECERT. Rename it to BERTH_SECRET, or remove it.\n'
+    expect([await command.exit, command.errors()]).toEqual([0, `${databaseAddress(database.url)}${warning}`])
+  })
+
   it('works when its standard error is closed', async () => {
     const command = spawnProgram('src/cli.ts', ['account', 'list'], env)
     command.child.stderr?.destroy()

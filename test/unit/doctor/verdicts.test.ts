@@ -632,6 +632,13 @@ describe('the settings', () => {
       expect(checkSettings({ given: [name], known, problems: [] })).toHaveLength(1)
     },
   )
+
+  it.each(['BERTH_SERVICE_HOST', 'BERTH_SERVICE_PORT_HTTP', 'BERTH_PORT', 'BERTH_PORT_4000_TCP_ADDR'])(
+    'are not taken for %s, which Kubernetes sets for a service named berth',
+    name => {
+      expect(checkSettings({ given: [name], known: ['PORT', 'BERTH_SECRET'], problems: [] })).toHaveLength(1)
+    },
+  )
 })
 
 it.each([

@@ -41,7 +41,20 @@ describe('the settings', () => {
       pointsPerSecond: 20_000,
       trustedProxies: [],
       gatewayUrl: null,
+      unknownSettings: [],
     })
+  })
+
+  it('that are misspelled are reported, beside those that are wrong', () => {
+    const env = { DATABASE_ULR: DATABASE_URL, TRUSTED_PROXY: '', PATH: '/bin' }
+    const sentence = 'Berth has no setting DATABASE_ULR. Rename it to DATABASE_URL, or remove it.'
+    expect(parseConfig(env).unknownSettings).toEqual([sentence])
+    expect(() => parseConfig({ ...env, PORT: 'x' })).toThrow(
+      expect.objectContaining({
+        message: `PORT must be a port, 0 to 65535, not "x".\n${sentence}`,
+        errors: ['PORT must be a port, 0 to 65535, not "x".'],
+      }),
+    )
   })
 
   it('count as missing when they are empty', () => {
