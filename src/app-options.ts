@@ -22,6 +22,8 @@ export type AppOptions = {
   /** The file with the API key of the demo account; undefined for no demo market. */
   demoKeyFile: string | undefined
   log: Logger
+  /** What tells this version from others, for `/metrics`. */
+  build: Record<'version' | 'migration' | 'node', string>
   /** Replaces the database's clock in tests. */
   now?: (() => Date) | undefined
   /** Encrypts the secrets that the database stores. */

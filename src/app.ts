@@ -181,7 +181,7 @@ export function createApp(options: AppOptions): App {
           requests.read,
           workMetrics,
           gate.metrics,
-          createProcessMetrics(database.clock.aheadMs),
+          createProcessMetrics(database.clock.aheadMs, options.build),
           () => ssh?.metrics() ?? [],
           () => notebooks?.metrics() ?? [],
         ])

@@ -5,6 +5,7 @@ import type { SshProxy } from './domain/instances/instances.ts'
 import type { NotebookProxy } from './domain/instances/notebook.ts'
 
 export type Greeting = {
+  version: string
   graphiql: boolean
   /** Whether a person reads this now. Otherwise it may be kept as a log, which must have no key. */
   isTerminal: boolean
@@ -20,7 +21,7 @@ export type Greeting = {
 
 /** Names the gateway's URLs. */
 export function greet({ address, family, port }: AddressInfo, greeting: Greeting): string {
-  const { graphiql, demoKey, demoKeyFile, hasAccounts, sshProxy, hostKey, notebookProxy } = greeting
+  const { version, graphiql, demoKey, demoKeyFile, hasAccounts, sshProxy, hostKey, notebookProxy } = greeting
   const host = address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
   const page = `http://${host}:${port}/graphql`
   const lines = [`GraphQL   ${page}`]
@@ -31,7 +32,7 @@ export function greet({ address, family, port }: AddressInfo, greeting: Greeting
   if (notebookProxy) lines.push(`Notebooks ${notebookProxy.protocol}://ins-ID.${notebookProxy.host}/`)
   if (demoKey !== undefined) lines.push(`Demo key  in ${demoKeyFile}`, `Shell     KEY=$(cat '${demoKeyFile}')`)
   if (!hasAccounts) lines.push(...firstAccount)
-  return `Berth is ready.\n\n${lines.map(line => `  ${line}\n`).join('')}\n`
+  return `Berth ${version} is ready.\n\n${lines.map(line => `  ${line}\n`).join('')}\n`
 }
 
 const firstAccount = [

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import packageJson from '../package.json' with { type: 'json' }
 import { createApp } from './app.ts'
 import { parseConfig } from './config.ts'
 import { openServer } from './database/embedded/server.ts'
 import { toError } from './database/failure-codes.ts'
+import { newestMigration } from './database/history/versions.ts'
 import { retryUncertain } from './database/retry.ts'
 import { giveUpRoot } from './give-up-root.ts'
 import { greet } from './greeting.ts'
@@ -22,6 +24,9 @@ import { sendLastSpans } from './traces/tracer.ts'
 
 const missingSecretMessage =
   'BERTH_SECRET is missing. It encrypts the secrets in the database that DATABASE_URL names. Set it to the same text on every gateway.'
+
+/** Tells one version from another, in the log and in the metrics. */
+const build = { version: packageJson.version, migration: newestMigration, node: process.versions.node }
 
 /** After the drain time, the process exits within this time, even if something hangs. */
 const stopTimeoutMs = 4_500
@@ -88,7 +93,7 @@ async function main(): Promise<void> {
     process.exitCode = 1
     process.kill(process.pid, 'SIGTERM')
   }
-  const app = createApp({ ...config, ...server.urls, ...doors, proxies, log, secret, onChangedSecret })
+  const app = createApp({ ...config, ...server.urls, ...doors, build, proxies, log, secret, onChangedSecret })
   const http = createHttpServer(app.fetch, app)
   const shutdowns = [http, ...(notebookDoor ? [notebookDoor.server] : [])].map(createShutdown)
 
@@ -96,18 +101,25 @@ async function main(): Promise<void> {
     app.markNotReady()
     for (const { disableKeepAlive } of shutdowns) disableKeepAlive()
     sshDoor?.close()
-    if (isServing) await drained
+    if (isServing) {
+      log.info({ signal: signals.first(), drainSeconds: drainMs / 1_000 }, 'The gateway was told to stop, and drains.')
+      await drained
+    }
     const closed = Promise.all(shutdowns.map(({ close }) => close(requestGraceMs)))
     app.drain()
     await closed
     await Promise.race([app.stop(), sleep(disconnectGraceMs)])
     await Promise.all([Promise.race([sendLastSpans(), sleep(lastSpansMs)]), server.release()])
   }
-  const stopAndLog = () =>
-    stop().catch((error: unknown) => {
+  const stopAndLog = async () => {
+    try {
+      await stop()
+      if (isServing) log.info('The gateway has stopped.')
+    } catch (error) {
       log.error({ err: error }, 'Stopping failed.')
       process.exitCode = 1
-    })
+    }
+  }
   // A stop may have been requested while the database was created. Migrating and seeding would take longer still.
   if (signals.requested.aborted) return await stopAndLog()
   try {
@@ -118,12 +130,15 @@ async function main(): Promise<void> {
     if (app.notebooks) notebookDoor?.serveWith(app.notebooks)
     app.startWork()
     // The address of a server that listens on a port is an AddressInfo.
-    const greeting = greet(http.address() as AddressInfo, {
+    const address = http.address() as AddressInfo
+    const greeting = greet(address, {
+      version: build.version,
       ...{ graphiql, demoKey, demoKeyFile, hasAccounts, sshProxy, hostKey: app.ssh?.fingerprint(), notebookProxy },
       isTerminal: process.stdout.isTTY,
     })
     process.stdout.write(greeting)
     isServing = true
+    log.info({ ...build, pid: process.pid, port: address.port }, 'The gateway has started.')
   } catch (error) {
     await stopAndLog()
     throw error

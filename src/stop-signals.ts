@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 type StopSignals = {
   /** Aborted by the first signal. */
   requested: AbortSignal
+  /** The name of the first signal. */
+  first(): NodeJS.Signals | undefined
   /** Resolves after `delayMs`, or at once on an urgent signal. */
   waitUnlessUrgent(delayMs: number): Promise<void>
 }
@@ -18,15 +20,18 @@ export function listenForStopSignals(source: NodeJS.EventEmitter = process): Sto
   const requested = new AbortController()
   const urgent = new AbortController()
   let requestedAt: number | undefined
+  let first: NodeJS.Signals | undefined
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     source.on(signal, () => {
       const now = performance.now()
       requestedAt ??= now
+      first ??= signal
       requested.abort()
       if (signal !== 'SIGTERM' || now - requestedAt > duplicateSignalMs) urgent.abort()
     })
   return {
     requested: requested.signal,
+    first: () => first,
     waitUnlessUrgent: delayMs => sleep(delayMs, undefined, { signal: urgent.signal }).catch(() => {}),
   }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newestMigration } from '../../src/database/history/versions.ts'
 import { createDatabase } from '../support/database/database.ts'
 import { type GatewayProcess, makeDataDir, startGateway, stopProgram } from '../support/processes/programs.ts'
 
@@ -20,26 +21,46 @@ const start = (env: Record<string, string> = {}) =>
     BERTH_DATA_DIR: dataDir.dataDir,
     DATABASE_URL: database.url,
     BERTH_SECRET: 'a secret of these tests',
+    LOG_LEVEL: 'debug',
     ...env,
   })
 
 const ask = (gateway: GatewayProcess, id: string) =>
   fetch(`${gateway.url}/health`, { headers: { 'x-request-id': id } }).then(response => response.text())
 
-const loggedIds = (gateway: GatewayProcess) =>
+const linesOf = (gateway: GatewayProcess): Record<string, unknown>[] =>
   gateway
     .errors()
     .split('\n')
     .filter(line => line.startsWith('{'))
-    .map(line => JSON.parse(line).requestId)
+    .map(line => JSON.parse(line))
 
 describe('the log of a gateway', () => {
-  it('has every line of a burst that a stop follows at once', async () => {
-    const gateway = await start({ RATE_LIMIT_POINTS_PER_SECOND: '0' })
+  it('has every line of a burst that a stop follows at once, between those of its start and its end', async () => {
+    const gateway = await start({ RATE_LIMIT_POINTS_PER_SECOND: '0', TRUSTED_PROXY: '10.0.0.1', DRAIN_SECONDS: '0.1' })
     const ids = Array.from({ length: 1_000 }, (_, index) => `burst-${index}`)
     await Promise.all(ids.map(id => ask(gateway, id)))
     expect(await stopProgram(gateway)).toBe(0)
-    expect(loggedIds(gateway)).toEqual(expect.arrayContaining(ids))
+    const lines = linesOf(gateway)
+    expect(lines.map(({ requestId }) => requestId)).toEqual(expect.arrayContaining(ids))
+    const { pid } = gateway.child
+    expect(lines.filter(({ msg, level }) => msg !== 'request' && Number(level) > 20)).toEqual([
+      {
+        level: 40,
+        time: expect.any(Number),
+        msg: expect.stringMatching(/^Berth has no setting TRUSTED_PROXY\. Rename/),
+      },
+      {
+        ...{ level: 30, time: expect.any(Number), msg: 'The gateway has started.' },
+        ...{ version: expect.stringMatching(/^\d+\.\d+\.\d+$/), node: process.versions.node },
+        ...{ migration: newestMigration, pid, port: Number(new URL(gateway.url).port) },
+      },
+      {
+        ...{ level: 30, time: expect.any(Number), msg: 'The gateway was told to stop, and drains.' },
+        ...{ signal: 'SIGTERM', drainSeconds: 0.1 },
+      },
+      { level: 30, time: expect.any(Number), msg: 'The gateway has stopped.' },
+    ])
   })
 
   it('has the lines before an uncaught error', async () => {

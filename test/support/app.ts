@@ -67,6 +67,7 @@ export async function startApp({ sharedApp, ...options }: TestAppOptions = {}): 
     startTimeoutMs: 30 * 60_000,
     offlineGraceMs: 5 * 60_000,
     ...unlimitedAdmission,
+    build: { version: '0.0.0', migration: '20260101000000_first', node: '24.0.0' },
     log: createLog('info', { write: line => void logLines.push(JSON.parse(line)) }),
     now: clock.now,
     ...others,

@@ -1,14 +1,20 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { gauge, type MetricSource } from './metrics.ts'
 
-/** Memory, CPU time and clock offset of the process, and the event loop delay since the last read. */
-export function createProcessMetrics(clockAheadMs: () => number): MetricSource {
+/** The build, memory, CPU time and clock offset of the process, and the event loop delay since the last read. */
+export function createProcessMetrics(clockAheadMs: () => number, build: Record<string, string>): MetricSource {
   const delay = monitorEventLoopDelay({ resolution: 10 })
   delay.enable()
   const seconds = (nanos: number) => (Number.isFinite(nanos) ? nanos / 1e9 : 0)
   return () => {
     const { rss, heapUsed } = process.memoryUsage()
     const metrics = [
+      {
+        name: 'berth_build_info',
+        type: 'gauge' as const,
+        help: 'Which version runs. The value is 1.',
+        samples: [{ labels: build, value: 1 }],
+      },
       gauge('process_resident_memory_bytes', 'Resident memory of the process.', rss),
       gauge('berth_heap_used_bytes', 'Memory used by JavaScript objects.', heapUsed),
       {

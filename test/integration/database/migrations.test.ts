@@ -241,6 +241,7 @@ describe('a gateway that starts', () => {
       host: '127.0.0.1',
       demoKeyFile: undefined,
       secret: '',
+      build: { version: '0.0.0', migration: '20260101000000_first', node: '24.0.0' },
       toolboxFile: 'toolbox.tar',
       ...limits,
     }

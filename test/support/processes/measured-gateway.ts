@@ -25,6 +25,7 @@ const app = createApp({
   offlineGraceMs: 5 * 60_000,
   privateWebhooks: true,
   ...unlimitedAdmission,
+  build: { version: '0.0.0', migration: '20260101000000_first', node: '24.0.0' },
   log: createLog('fatal', process.stderr),
   now: () => new Date(now),
 })

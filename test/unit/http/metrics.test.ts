@@ -18,7 +18,10 @@ describe('the text of metrics', () => {
   it('follows the format in every line', async () => {
     const requests = createRequestMetrics()
     requests.observe('/graphql', 200, 12)
-    const text = printMetrics([...requests.read(), ...(await createProcessMetrics(() => 1_500)())])
+    const text = printMetrics([
+      ...requests.read(),
+      ...(await createProcessMetrics(() => 1_500, { version: '1.2.3' })()),
+    ])
     for (const line of text.trimEnd().split('\n')) {
       expect(line).toMatch(/^(# (HELP|TYPE) [a-z_0-9]+ .+|[a-z_0-9]+(\{([a-z]+="[^"]*",?)+\})? [0-9.e+-]+)$/)
     }

@@ -4,6 +4,7 @@ import { greet } from '../../../src/greeting.ts'
 const address = { address: '127.0.0.1', family: 'IPv4', port: 4000 }
 const demoKey = 'berth_abcdefghijkl_secret'
 const greeting = {
+  version: '1.2.3',
   ...{ graphiql: true, isTerminal: true, demoKey, demoKeyFile: '/var/lib/berth/demo-key' },
   ...{ hasAccounts: true, sshProxy: null, hostKey: undefined, notebookProxy: null },
 }
@@ -14,6 +15,10 @@ const lineOf = (text: string, label: string) =>
     ?.slice(12)
 
 describe('the greeting', () => {
+  it('names the version', () => {
+    expect(greet(address, greeting)).toMatch(/^Berth 1\.2\.3 is ready\.\n/)
+  })
+
   it('has on a terminal a link to GraphiQL with the demo key in its fragment', () => {
     const text = greet(address, greeting)
     expect(lineOf(text, 'GraphiQL')).toBe(`http://127.0.0.1:4000/graphql#key=${demoKey}`)
