@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, normalize } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,6 +11,14 @@ const shellKinds = [
   ...['sh', 'sh stream', 'sh login', 'sh host', 'sh firewall', 'sh operate', 'sh roles', 'sh develop'],
   ...['sh backup', 'sh upgrade', 'sh traces', 'sh deploy'],
 ]
+
+const source = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter(path => path.endsWith('.ts') && !path.includes('generated'))
+  .map(path => readFileSync(join(root, 'src', path), 'utf8'))
+  .join('\n')
+
+/** Quoted texts that end as messages do. */
+const sentencesIn = (text: string) => [...text.matchAll(/"([A-Z][^"`]*\.)"/g)].map(([, sentence]) => sentence as string)
 
 describe.each(pages)('%s', page => {
   const text = readPage(page)
@@ -65,6 +73,11 @@ describe.each(pages)('%s', page => {
     expect(named.filter(name => !scripts.includes(name))).toEqual([])
   })
 
+  it('quotes sentences as the program says them', () => {
+    const isSaid = (sentence: string) => sentence.split(/\w*\d\w*/).every(part => source.includes(part))
+    expect(sentencesIn(text).filter(sentence => !isSaid(sentence))).toEqual([])
+  })
+
   it('has snippets for developers whose commands npm knows', () => {
     const known = [
       'ci',
@@ -86,6 +99,16 @@ function anchorsOf(text: string): string[] {
   )
 }
 
+it('the alert rules quote messages and commands as the program has them', () => {
+  const text = readFileSync(join(root, 'docs/monitoring/alerts.yml'), 'utf8')
+  const quoted = [...text.matchAll(/^ +(?:description: )?[A-Z].*$/gm)]
+    .flatMap(([line]) => [...line.matchAll(/"([^"]+)"/g)])
+    .map(([, quote]) => quote as string)
+  expect(quoted).toContain('A REST request failed.')
+  const isKnown = (quote: string) => source.includes(`'${quote.replace(/ --.*/, '')}'`)
+  expect(quoted.filter(quote => !isKnown(quote))).toEqual([])
+})
+
 it('the README fits on a few screens, and leads to every page', () => {
   const readme = readPage('README.md')
   expect(readme.split('\n').length).toBeLessThan(160)
@@ -93,8 +116,8 @@ it('the README fits on a few screens, and leads to every page', () => {
 })
 
 it('docs/operating.md explains every setting, and no other', () => {
-  const source = readFileSync(join(root, 'src/config.ts'), 'utf8')
-  const settings = [...source.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name as string)
+  const config = readFileSync(join(root, 'src/config.ts'), 'utf8')
+  const settings = [...config.matchAll(/^ {2}([A-Z_]+): /gm)].map(([, name]) => name as string)
   const rows = chapterOf(readPage('docs/operating.md'), '## Settings').match(/^\| `.*?`(, `.*?`)? \|/gm) ?? []
   const explained = rows.flatMap(row => [...row.matchAll(/`(\w+)`/g)].map(([, name]) => name as string))
   expect(settings.length).toBeGreaterThan(20)
@@ -103,8 +126,8 @@ it('docs/operating.md explains every setting, and no other', () => {
 
 it('docs/graphql.md shows the example that the type checker knows', () => {
   const [shown = ''] = blocksOf(readPage('docs/graphql.md'), 'ts')
-  const source = readFileSync(join(root, 'test/client/example.ts'), 'utf8')
-  const [, body = ''] = /: Choice\) \{\n(.*)\n\}\n$/s.exec(source) ?? []
+  const example = readFileSync(join(root, 'test/client/example.ts'), 'utf8')
+  const [, body = ''] = /: Choice\) \{\n(.*)\n\}\n$/s.exec(example) ?? []
   expect(body.replaceAll(/^ {2}/gm, '')).toBe(shown.trimEnd())
 })
 
