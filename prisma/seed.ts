@@ -60,13 +60,13 @@ async function ensureDemoKey({ apiKeys }: KeyServices, operations: Operations, k
 
 /**
  * Lists machines of a demo market, host by host. Continues after the machines of the same seed that are already listed.
- * Callers must prevent concurrent calls. `onProgress` gets the number of machines listed so far.
+ * Callers must prevent concurrent calls. `onProgress` gets the number of machines listed so far. Returns how many the seed has now.
  */
 export async function seedMarket(
   operations: Operations,
   { machines, seed = 1 }: MarketSize,
   onProgress: (listed: number) => void = () => {},
-): Promise<void> {
+): Promise<number> {
   const start = new Date()
   const modelIds = await operations.machines.saveGpuModels(demoModels.map(({ gpuModel }) => gpuModel))
   const first = await operations.machines.countOfHosts(emailSuffix(seed))
@@ -87,6 +87,7 @@ export async function seedMarket(
     batch = []
     onProgress(listed)
   }
+  return end
 }
 
 function hostEmails(count: number, seed: number): string[] {

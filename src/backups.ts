@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import type { Config } from './config.ts'
 import { openBackupFile } from './database/backup/file.ts'
 import type { Header } from './database/backup/header.ts'
-import { restoreBackup } from './database/backup/restore.ts'
+import { laterMigrations, restoreBackup } from './database/backup/restore.ts'
 import { writeBackup } from './database/backup/write.ts'
 import type { EmbeddedOptions } from './database/embedded/embedded.ts'
 import { openServer } from './database/embedded/server.ts'
 import { upgradeDatabase } from './database/embedded/upgrade.ts'
+import { readMigrations } from './database/migrations.ts'
 import type { LocalOperations } from './operator/command.ts'
 import { createSecrets } from './services/secrets.ts'
 
@@ -39,6 +40,14 @@ export function createBackups({ readConfig, onLost, nameDatabase }: Options): Lo
       } finally {
         await backup.close()
       }
+    },
+    async check(file) {
+      const backup = await openBackupFile(file)
+      await backup.close()
+      await checkSecret(readConfig(), backup.header)
+      const { takenAt, postgres, tables, secretCheck } = backup.header
+      const migrations = laterMigrations(backup, await readMigrations()).map(({ name }) => name)
+      return { takenAt, postgres, tables: tables.length, migrations, secret: secretCheck === null ? 'none' : 'fits' }
     },
     async upgrade(programs) {
       const config = readConfig()

@@ -22,8 +22,8 @@ import { notebookLimits } from './notebooks/limits.ts'
 import type { CommandOperations, LocalOperations } from './operator/command.ts'
 import { findCommand, helpFor } from './operator/commands.ts'
 import { printResult } from './operator/print.ts'
-import { inspectEngine } from './providers/docker/inspection/engine-facts.ts'
 import { findFirewallGaps } from './providers/docker/inspection/firewall.ts'
+import { inspectWithReason } from './providers/docker/inspection/unreachable.ts'
 import { buildToolbox, readToolbox } from './providers/docker/toolbox.ts'
 import { logDestination } from './readable-log.ts'
 import { createSecretOperations, loadSecret } from './secret-source.ts'
@@ -67,10 +67,11 @@ async function main(args: string[]): Promise<void> {
     const migrations = await withLock(ownerUrl, locks.migration, () => migrate(ownerUrl))
     const database = openDatabase({ url, directUrl, poolSize: 2, onIdleError: onLost })
     const secrets = () => openSecrets(config, database)
-    const engines = engineOperations({ database, secrets, inspectEngine })
-    const log = createLog(config.logLevel, process.stderr)
-    const readLog = createLogReader({ ...config, database, openSecrets: secrets, log })
-    const instanceLogs = instanceLogOperations({ database, readLog })
+    const engines = engineOperations({ database, secrets, inspectEngine: inspectWithReason })
+    // A command says what failed in a sentence of its own.
+    const log = createLog('silent', process.stderr)
+    const readLog = createLogReader({ ...config, database, log })
+    const instanceLogs = instanceLogOperations({ database, openSecrets: secrets, readLog })
     const checks = {
       findFirewallGaps: (engine: Pick<Engine, 'url' | 'tls'>) =>
         findFirewallGaps(engine, () => readToolbox(config.toolboxFile)),

@@ -15,24 +15,23 @@ const lookMs = 100
 
 type LogDeps = Pick<Config, 'simulatedDelay' | 'toolboxFile'> & {
   database: Database
-  openSecrets(): Promise<Secrets>
   log: Logger
 }
 
-export function createLogReader(deps: LogDeps): ContainerConsole['logs'] {
-  const { database, openSecrets, log, simulatedDelay, toolboxFile } = deps
-  return async (...args) => {
-    const databases = { requests: database, work: database }
-    const secrets = await openSecrets()
-    const noLimits = { proxies: noProxies, meterOf: createMeters({ keyPointsPerSecond: 0, now: database.clock.now }) }
-    const machine = { secrets, log, simulatedDelay, toolboxFile, gatewayUrl: null }
-    const { agents, provider } = createMachines({ databases, ...machine, ...noLimits })
-    const looking = setInterval(agents.wake, lookMs)
-    try {
-      return await createConsole(provider, log).logs(...args)
-    } finally {
-      clearInterval(looking)
-      await agents.stop()
+export function createLogReader(deps: LogDeps): (secrets: Secrets) => ContainerConsole['logs'] {
+  const { database, log, simulatedDelay, toolboxFile } = deps
+  return secrets =>
+    async (...args) => {
+      const databases = { requests: database, work: database }
+      const noLimits = { proxies: noProxies, meterOf: createMeters({ keyPointsPerSecond: 0, now: database.clock.now }) }
+      const machine = { secrets, log, simulatedDelay, toolboxFile, gatewayUrl: null }
+      const { agents, provider } = createMachines({ databases, ...machine, ...noLimits })
+      const looking = setInterval(agents.wake, lookMs)
+      try {
+        return await createConsole(provider, log).logs(...args)
+      } finally {
+        clearInterval(looking)
+        await agents.stop()
+      }
     }
-  }
 }

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { isInviteToken, printHostKey } from '../domain/machines/agents.ts'
 import type { EngineFacts } from '../domain/machines/inspection.ts'
 import type { Speeds } from '../domain/machines/speed.ts'
-import { MachineUnreachable } from '../providers/provider.ts'
+import { explainUnreachable } from '../providers/docker/inspection/unreachable.ts'
 import { messageIn, Refused } from './connection.ts'
 import type { Gpu } from './gpus.ts'
 import { forgetHost, type HostFile, type KeptHost, keepHost, readHost } from './key-file.ts'
@@ -111,16 +111,10 @@ function parseJson<Value>(text: string, form: z.ZodType<Value>): Value | undefin
   }
 }
 
-/** A renter reads only that a machine does not answer. The owner of a host can do something about it. */
 async function inspectOwn(engine: string, inspect: JoinOptions['inspect']): Promise<EngineFacts> {
-  try {
-    return await inspect(engine)
-  } catch (error) {
-    if (!(error instanceof MachineUnreachable)) throw error
-    const { code = error.message } = (error.cause ?? {}) as NodeJS.ErrnoException
-    const advice = 'Start Docker, and join as a user that may open its socket.'
-    throw new Error(`${engine} does not answer (${code}). ${advice}`, { cause: error })
-  }
+  return await inspect(engine).catch(error => {
+    throw explainUnreachable(engine, error, 'Start Docker, and join as a user that may open its socket.')
+  })
 }
 
 /** Whoever reads the key can take the place of the host. */

@@ -46,6 +46,8 @@ export type LocalOperations = {
   backups: {
     write(file: string): Promise<Record<string, unknown>>
     restore(file: string, options: { replace: boolean }): Promise<Record<string, unknown>>
+    /** Throws unless `restore` could begin with the file. Needs no database. */
+    check(file: string): Promise<Record<string, unknown>>
     /** `programs` is the folder of the older PostgreSQL's programs. */
     upgrade(programs: string | undefined): Promise<Record<string, unknown>>
   }

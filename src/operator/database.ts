@@ -20,13 +20,15 @@ export const databaseCommands = {
       options: {
         file: backupFile,
         replace: { meaning: 'Delete what the database has, and put the backup in its place.', flag: true },
+        check: { meaning: 'Only read the file, and check it and the secret. Needs no database.', flag: true },
       },
       notes: () => 'Event cursors expire, and all instances are looked at anew: see docs/operating.md.',
       isLocal: true,
     },
-    ({ file, replace }) =>
-      ({ backups }) =>
-        backups.restore(file, { replace }),
+    ({ file, replace, check }) => {
+      if (replace && check) throw new Error('Give only one of --replace and --check.')
+      return ({ backups }) => (check ? backups.check(file) : backups.restore(file, { replace }))
+    },
   ),
   'upgrade-database': defineCommand(
     {

@@ -5,18 +5,21 @@ import { parseWholeOption } from './options.ts'
 export const marketCommands = {
   'market generate': defineCommand(
     {
-      summary: 'Adds simulated machines to the market.',
+      summary: 'Adds simulated machines to the market. Each time it adds more, also with the same seed.',
       options: {
-        machines: { required: true, meaning: 'number of machines' },
-        seed: { meaning: 'the same seed generates the same machines (default: 1, as for the demo market)' },
+        machines: { required: true, meaning: 'number of machines to add' },
+        seed: {
+          meaning:
+            'which machines: those of a seed are the same in every database, one after another (default: 1, as for the demo market)',
+        },
       },
       lock: 'market',
     },
     ({ machines, seed = '1' }) => {
       const size = { machines: parseWholeOption('machines', machines), seed: parseWholeOption('seed', seed) }
       return async operations => {
-        await seedMarket(operations, size, progressBar(size.machines))
-        return size
+        const total = await seedMarket(operations, size, progressBar(size.machines))
+        return { seed: size.seed, added: size.machines, total }
       }
     },
   ),

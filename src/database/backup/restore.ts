@@ -25,12 +25,7 @@ export async function restoreBackup(
 ): Promise<RestoredBackup> {
   const { takenAt, migrations: had, tables } = backup.header
   const migrations = await readMigrations()
-  const unknown = had.filter(name => !migrations.some(known => known.name === name)).at(-1)
-  if (unknown !== undefined)
-    throw new Error(
-      `A newer version of Berth made the backup: this version does not know its migration ${unknown}. Restore it with that version.`,
-    )
-  const later = migrations.filter(({ name }) => !had.includes(name))
+  const later = laterMigrations(backup, migrations)
   return await withSession(url, 'berth restore', async client => {
     await client.query('SELECT pg_advisory_lock($1)', [locks.migration])
     await refuseUsers(client, patienceMs)
@@ -52,6 +47,18 @@ export async function restoreBackup(
   }).catch(error => {
     throw explainMigrationError(error)
   })
+}
+
+/** The migrations that a restore adds. Throws if this version cannot restore the backup. */
+export function laterMigrations<Known extends { name: string }>(
+  { header: { migrations: had } }: Pick<BackupFile, 'header'>,
+  migrations: readonly Known[],
+): Known[] {
+  const unknown = had.filter(name => !migrations.some(known => known.name === name)).at(-1)
+  if (unknown === undefined) return migrations.filter(({ name }) => !had.includes(name))
+  throw new Error(
+    `A newer version of Berth made the backup: this version does not know its migration ${unknown}. Restore it with that version.`,
+  )
 }
 
 type RestoredLine = { name: string; epochBefore: number; takenAt: string }

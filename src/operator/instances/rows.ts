@@ -5,7 +5,14 @@ import type { InstanceForOperator, InstanceSummary } from '../../services/instan
 export function presentInstance(instance: InstanceSummary) {
   const { id, account, machineId, status, destroyedAt, reasonCode, targetState, interruptible } = instance
   return {
-    ...{ id, account, machineId, status: destroyedAt ? 'destroyed' : status, reason: reasonCode, targetState },
+    ...{
+      id,
+      account,
+      machineId,
+      status: destroyedAt ? 'destroyed' : status,
+      reason: reasonCode,
+      targetState: destroyedAt ? 'destroyed' : targetState,
+    },
     ...{ numGpus: instance.numGpus, gpuModel: instance.gpuModel, interruptible },
     ...{ costPerHour: printCost(instance), label: instance.label, createdAt: instance.createdAt, destroyedAt },
   }
@@ -19,7 +26,8 @@ export function presentWholeInstance({ instance, account, apiKeyId }: InstanceFo
   return {
     ...{ id: Number(id), account, accountId, apiKeyId, label: instance.label },
     ...{ status: destroyedAt ? 'destroyed' : status, reason: reasonCode, statusMessage: reasonMessage, exitCode },
-    ...{ targetState, holdsGpus: instance.holdsGpus, statusChangedAt: instance.statusChangedAt },
+    ...{ targetState: destroyedAt ? 'destroyed' : targetState, holdsGpus: instance.holdsGpus },
+    statusChangedAt: destroyedAt ?? instance.statusChangedAt,
     ...{ machineId: machine.id, machineAddress: machine.publicIp, gpuModel: machine.gpuModel.name },
     ...{
       firstGpu: instance.firstGpu,

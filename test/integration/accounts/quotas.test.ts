@@ -42,6 +42,7 @@ const instanceLogs = { lines: () => expect.unreachable() }
 const backups = {
   write: () => expect.unreachable(),
   restore: () => expect.unreachable(),
+  check: () => expect.unreachable(),
   upgrade: () => expect.unreachable(),
 }
 const webhooks = { page: () => expect.unreachable() }

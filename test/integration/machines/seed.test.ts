@@ -23,7 +23,9 @@ describe('a generated market', () => {
   const figures = 'count(*)::int AS machines, count(DISTINCT (host_id, public_ip))::int AS distinct'
 
   it('continues after the last machine of the same seed', async () => {
-    for (const machines of [40, 1, 25]) await seedMarket(app.operations, { machines, seed: 3 })
+    const totals = []
+    for (const machines of [40, 1, 25]) totals.push(await seedMarket(app.operations, { machines, seed: 3 }))
+    expect(totals).toEqual([40, 41, 66])
     expect(await app.sql(`SELECT ${figures} FROM machines`)).toEqual([{ machines: 66, distinct: 66 }])
   })
 

@@ -1,6 +1,8 @@
 import { open, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createBackups } from '../../../../src/backups.ts'
+import { parseConfig } from '../../../../src/config.ts'
 import { openBackupFile } from '../../../../src/database/backup/file.ts'
 import { restoreBackup } from '../../../../src/database/backup/restore.ts'
 import { writeBackup } from '../../../../src/database/backup/write.ts'
@@ -46,6 +48,23 @@ describe('a backup', () => {
     const tables = appTables.flatMap(group => group.tables).filter(name => name !== '_prisma_migrations')
     expect(header.tables.map(({ name }) => name)).toEqual(tables.toSorted())
     expect(header.migrations).toEqual((await readMigrations()).map(({ name }) => name))
+  })
+
+  it('is checked without a database, together with the secret', async () => {
+    const check = (from: string, secret: string) => {
+      const settings = parseConfig({ DATABASE_URL: 'postgresql://nowhere.invalid/berth', BERTH_SECRET: secret })
+      const options = { onLost: () => expect.unreachable(), nameDatabase: () => expect.unreachable() }
+      return createBackups({ ...options, readConfig: () => settings }).check(from)
+    }
+    const { tables } = taken
+    const found = { takenAt: expect.stringMatching(/Z$/), tables, postgres: expect.stringMatching(/^18\./), migrations: [], secret: 'fits' }
+    expect(await check(file, 'a new secret of tests')).toEqual(found)
+    await expect(check(file, 'another secret of tests')).rejects.toThrow('The backup was made with another secret.')
+    const damaged = join(folder, 'damaged.backup')
+    await writeFile(damaged, (await readFile(file)).subarray(0, -1))
+    await expect(check(damaged, 'a new secret of tests')).rejects.toThrow(`${damaged} is damaged`)
+    const newer = await withHeader({ migrations: ['29990101000000_later'] })
+    await expect(check(newer, 'a new secret of tests')).rejects.toThrow('A newer version of Berth made the backup')
   })
 
   it('waits for a migration, and lets none begin', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createLogReader } from '../../../../src/command-logs.ts'
 import { type Database, openDatabase } from '../../../../src/database/client.ts'
 import { createLog } from '../../../../src/http/log.ts'
+import { presentWholeInstance } from '../../../../src/operator/instances/rows.ts'
 import { instanceLogOperations } from '../../../../src/services/instances/operator/logs.ts'
 import { createSecrets } from '../../../../src/services/secrets.ts'
 import { startApp, type TestApp } from '../../../support/app.ts'
@@ -24,8 +25,8 @@ beforeAll(async () => {
   database = openDatabase({ url, poolSize: 2, onIdleError: () => {}, now: app.clock.now })
   const openSecrets = async () => createSecrets('a secret of tests')
   const log = createLog('silent', { write: () => {} })
-  const readLog = createLogReader({ database, openSecrets, log, simulatedDelay: 1, toolboxFile: 'toolbox.tar' })
-  logs = instanceLogOperations({ database, readLog })
+  const readLog = createLogReader({ database, log, simulatedDelay: 1, toolboxFile: 'toolbox.tar' })
+  logs = instanceLogOperations({ database, openSecrets, readLog })
 })
 
 afterAll(async () => {
@@ -33,14 +34,26 @@ afterAll(async () => {
   await app.close()
 })
 
-it('prints the last lines of any instance, and none once its container is gone', async () => {
+it('prints the last lines of any instance, and says that they are gone with its container', async () => {
   const id = await rentals.rentToStatus(key, 'running', { onstart: 'echo hello\necho world' })
   const all = await logs.lines(BigInt(id), 1_000)
   expect(all.map(({ text }) => text)).toEqual(expect.arrayContaining(['hello', 'world']))
   expect(await logs.lines(BigInt(id), 2)).toEqual(all.slice(-2))
   await app.operations.instances.destroy(BigInt(id), 'Done.')
   await rentals.converge()
-  expect(await logs.lines(BigInt(id), 1_000)).toEqual([])
+  await expect(logs.lines(BigInt(id), 1_000)).rejects.toThrow(
+    `Instance ${id} is destroyed, and its log went with its disk.`,
+  )
+  const destroyed = presentWholeInstance(await app.operations.instances.byId(BigInt(id)))
+  expect(destroyed).toMatchObject({ status: 'destroyed', targetState: 'destroyed' })
+  expect(destroyed.statusChangedAt).toEqual(destroyed.destroyedAt)
+})
+
+it('says that the secret is wrong, and does not blame the machine', async () => {
+  const id = await rentals.rent(key)
+  const openSecrets = () => Promise.reject(new Error('The database was encrypted with another secret.'))
+  const wrong = instanceLogOperations({ database, openSecrets, readLog: () => expect.unreachable() })
+  await expect(wrong.lines(BigInt(id), 5)).rejects.toThrow('The database was encrypted with another secret.')
 })
 
 it('refuses an unknown instance, and a wrong number of lines', async () => {

@@ -101,8 +101,9 @@ it('tells a command, to which no host connects, what its gateway knows', async (
   await connect(gateway)
   const { database } = gateway
   const log = createLog('silent', { write: () => {} })
-  const openSecrets = async () => createSecrets('a secret of tests')
-  const readLog = createLogReader({ database, openSecrets, log, simulatedDelay: 1, toolboxFile: 'toolbox.tar' })
+  const readLog = createLogReader({ database, log, simulatedDelay: 1, toolboxFile: 'toolbox.tar' })(
+    createSecrets('a secret of tests'),
+  )
   expect(await readLog(container, {}, signal())).toEqual([])
   await expect.poll(() => database.prisma.agentRequest.count()).toBe(0)
 })
