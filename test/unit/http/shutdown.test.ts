@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { createShutdown } from '../../../src/http/shutdown.ts'
@@ -52,4 +53,17 @@ it('closes a connection that sends no further request', async () => {
   await shutdown.close(10_000)
   expect(server.listening).toBe(false)
   await expect.poll(() => client.destroyed).toBe(true)
+})
+
+it('answers clients whose connections wait to be accepted', async () => {
+  const server = createServer((_request, response) => response.end('answer'))
+  const shutdown = createShutdown(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const clients = Array.from({ length: 50 }, () => connect(port, '127.0.0.1'))
+  await Promise.all(clients.map(client => once(client, 'connect')))
+  for (const client of clients) client.write('GET / HTTP/1.1\r\nHost: berth\r\nConnection: close\r\n\r\n')
+  const [, ...answers] = await Promise.all([shutdown.close(10_000), ...clients.map(text)])
+  for (const answer of answers) expect(answer).toContain('answer')
 })
