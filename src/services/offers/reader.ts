@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { matchesFilter, type OfferFilter } from '../../domain/offers/filter.ts'
+import { matchesFilter, type OfferFilter, withoutWriting } from '../../domain/offers/filter.ts'
 import { type Offer, type OfferFacts, type Pricing, priceOffer } from '../../domain/offers/offers.ts'
 import { changeableFactsOf } from '../../domain/offers/watch.ts'
 
@@ -14,7 +14,7 @@ export type FoundOffer = { offer: Offer; snapshot: OfferSnapshot }
 /** The filter and pricing of a stream. Streams with equal keys share results. */
 export type OfferView = { filter: OfferFilter; pricing: Pricing; key: string }
 export function createView(filter: OfferFilter, pricing: Pricing): OfferView {
-  return { filter, pricing, key: JSON.stringify([filter, pricing], withBigInts) }
+  return { filter, pricing, key: JSON.stringify([withoutWriting(filter), pricing], withBigInts) }
 }
 
 /** Reads the offers of machines that match a view. The read begins after the call, so it sees earlier changes. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { OfferFilter } from '../../../src/domain/offers/filter.ts'
+import { type Condition, type OfferFilter, parseCondition } from '../../../src/domain/offers/filter.ts'
 import { defaultPricing, type Offer } from '../../../src/domain/offers/offers.ts'
 import { createOfferReader, createView } from '../../../src/services/offers/reader.ts'
 
@@ -43,8 +43,12 @@ describe('the offers of changed machines', () => {
 
   it('are priced and filtered once for all streams with the same view', async () => {
     const { answers, readings } = readingsOf()
-    const filter: OfferFilter = { conditions: [{ field: 'machineId', operator: 'eq', value: 1 }], anyOf: [] }
-    const views = [filter, filter, all].map(each => createView(each, defaultPricing))
+    const machine: Condition = { field: 'machineId', operator: 'eq', value: 1 }
+    const elsewhere = (country: string): OfferFilter => ({
+      conditions: [machine, parseCondition('country', 'neq', country) as Condition],
+      anyOf: [],
+    })
+    const views = [elsewhere('DE'), elsewhere('de'), all].map(each => createView(each, defaultPricing))
     const asking = views.map(view => readings([1, 2], view))
     await expect.poll(() => answers.length).toBe(1)
     answers[0]?.resolve()
