@@ -57,7 +57,13 @@ describe('a backup', () => {
       return createBackups({ ...options, readConfig: () => settings }).check(from)
     }
     const { tables } = taken
-    const found = { takenAt: expect.stringMatching(/Z$/), tables, postgres: expect.stringMatching(/^18\./), migrations: [], secret: 'fits' }
+    const found = {
+      takenAt: expect.stringMatching(/Z$/),
+      tables,
+      postgres: expect.stringMatching(/^18\./),
+      migrations: [],
+      secret: 'fits',
+    }
     expect(await check(file, 'a new secret of tests')).toEqual(found)
     await expect(check(file, 'another secret of tests')).rejects.toThrow('The backup was made with another secret.')
     const damaged = join(folder, 'damaged.backup')
