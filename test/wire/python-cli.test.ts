@@ -145,7 +145,7 @@ it('rents, runs and destroys an instance', async () => {
 
   expect((await cli.delete(`/instances/${id}/`, {})).body).toEqual(successBody)
   const again = await cli.delete(`/instances/${id}/`, {})
-  expect(printedError(again)).toBe(`Failed with error 404: Instance ${id} not found.`)
+  expect(printedError(again)).toBe(`Failed with error 404: Instance ${id} is destroyed. Rent another one.`)
   expect((await show()).body.instances).toBeNull()
 })
 

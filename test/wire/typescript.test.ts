@@ -65,7 +65,7 @@ it('rents, runs and destroys an instance', async () => {
   expect((await node.delete(`/instances/${id}`)).body).toEqual({ success: true })
   expect(await node.delete(`/instances/${id}`)).toMatchObject({
     status: 404,
-    body: { msg: `Instance ${id} not found.` },
+    body: { msg: `Instance ${id} is destroyed. Rent another one.` },
   })
 })
 

@@ -5,13 +5,14 @@ import { createSecrets } from '../../../src/services/secrets.ts'
 import { createServices, type Services } from '../../../src/services/services.ts'
 import { defaultAdmission } from '../../support/billing/admission.ts'
 
-/** Operations that need no permission: `identify` runs before a key is known, every key may read itself, GPU model names are
- * public, and a link is enough to read a result. */
+/** Operations that need no permission: `identify` runs before a key is known, every key may read itself, names of GPU models
+ * and places are public, and a link is enough to read a result. */
 const withoutPermission = [
   'apiKeys.current',
   'apiKeys.identify',
   'apiKeys.recallAccount',
   'gpuModels.names',
+  'offers.hints',
   'results.read',
 ]
 
@@ -46,7 +47,7 @@ describe('a key without permissions', () => {
   })
 })
 
-it('the services require a permission for all but five operations', () => {
+it('the services require a permission for all but six operations', () => {
   const names = operations.map(([name]) => name)
   expect(names).toEqual(expect.arrayContaining(withoutPermission))
   expect(names.length).toBeGreaterThan(withoutPermission.length + 5)
