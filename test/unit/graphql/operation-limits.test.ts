@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { buildSchema, getIntrospectionQuery, parse, validate } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { limitsRule, operationLimits } from '../../../src/graphql/limits/operation-limits.ts'
@@ -161,4 +162,13 @@ describe('an operation', () => {
   it('is measured apart from the other operations of its document', () => {
     expect(validationErrors(`query A { b } query B ${nested(11)}`)).toHaveLength(1)
   })
+})
+
+it('are in the documentation', () => {
+  const docs = readFileSync('docs/graphql.md', 'utf8').replaceAll(/\s+/g, ' ')
+  const { fields, depth, aliases, aliasCharacters, directives, mutations, repeats } = operationLimits
+  expect(docs).toContain(
+    `An operation may have ${fields.toLocaleString('en')} fields, ${depth} levels, ${aliases} aliases of at most ${aliasCharacters} characters, ${directives} directives and ${mutations} mutations,`,
+  )
+  expect(docs).toContain(`at most ${repeats} times.`)
 })
