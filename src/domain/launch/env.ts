@@ -67,7 +67,7 @@ export function checkEnvironment({ env, ports, hostname, volumes }: Environment)
   return issues
 }
 
-function issuesAt(path: string, message: string | undefined): Issue[] {
+export function issuesAt(path: string, message: string | undefined): Issue[] {
   return message ? [{ path, message }] : []
 }
 
@@ -90,8 +90,12 @@ export function variableProblem({ name, value, secret }: EnvVar): string | undef
 }
 
 export function portProblem({ hostPort, containerPort }: Port): string | undefined {
-  const valid = [hostPort, containerPort].every(port => Number.isInteger(port) && port >= 1 && port <= 65_535)
-  return valid ? undefined : 'must have ports from 1 to 65535.'
+  const isInvalid = portNumberProblem(hostPort) ?? portNumberProblem(containerPort)
+  return isInvalid ? 'must have ports from 1 to 65535.' : undefined
+}
+
+export function portNumberProblem(port: number): string | undefined {
+  return Number.isInteger(port) && port >= 1 && port <= 65_535 ? undefined : 'must be from 1 to 65535.'
 }
 
 export function hostnameProblem(hostname: string): string | undefined {
@@ -103,8 +107,11 @@ export function hostnameProblem(hostname: string): string | undefined {
 }
 
 export function volumeProblem({ volumeId, mountPath }: VolumeMount): string | undefined {
-  if (volumeId < 1n || volumeId > maxVolumeId) return 'must name a volume by its id.'
-  return mountPathProblem(mountPath)
+  return volumeIdProblem(volumeId) ?? mountPathProblem(mountPath)
+}
+
+export function volumeIdProblem(volumeId: bigint): string | undefined {
+  return volumeId < 1n || volumeId > maxVolumeId ? 'must name a volume by its id.' : undefined
 }
 
 export function mountPathProblem(mountPath: string): string | undefined {

@@ -10,7 +10,7 @@ import {
   launchDescriptions,
   PortMappingInput,
   parseEnvInput,
-  parsePortInput,
+  parsePortsInput,
   parseRegistryInput,
   RegistryCredentialInput,
 } from './input.ts'
@@ -73,12 +73,13 @@ function parseEnvironmentChanges({ env, ports, hostname }: Pick<LaunchChanges, '
 } {
   if (env === undefined && ports === undefined && hostname === undefined) return { environment: undefined, issues: [] }
   const { variables, issues } = parseEnvInput(env ?? [])
+  const forwarded = parsePortsInput(ports ?? [])
   const environment = {
     ...(env === undefined ? {} : { env: variables }),
-    ...(ports === undefined ? {} : { ports: (ports ?? []).map(parsePortInput) }),
+    ...(ports === undefined ? {} : { ports: forwarded.ports }),
     ...(hostname === undefined ? {} : { hostname: hostname ?? undefined }),
   }
-  return { environment, issues }
+  return { environment, issues: [...issues, ...forwarded.issues] }
 }
 
 /** The text that services take: null removes a text, and is empty there. */

@@ -1,7 +1,14 @@
 // The settings that the inputs of instances and templates share. They have the shape in which the settings are read.
 
 import type { Issue } from '../../domain/errors.ts'
-import { type EnvVar, emptyEnvironment, envPath, type Port } from '../../domain/launch/env.ts'
+import {
+  type EnvVar,
+  emptyEnvironment,
+  envPath,
+  issuesAt,
+  type Port,
+  portNumberProblem,
+} from '../../domain/launch/env.ts'
 import type { LaunchInput } from '../../domain/launch/launch.ts'
 import type { Registry } from '../../domain/launch/registry.ts'
 import { builder } from '../builder.ts'
@@ -114,18 +121,19 @@ export const launchIssuePaths: Record<string, string> = {
 export function parseLaunchInput({ mode, diskGb, env, ports, registry, onStart, hostname }: LaunchFieldsInput) {
   const { variables, issues } = parseEnvInput(env)
   const login = parseRegistryInput(registry)
+  const forwarded = parsePortsInput(ports)
   return {
     ...(mode ? parseModeInput(mode) : {}),
     environment: {
       ...emptyEnvironment(),
       env: variables,
-      ports: ports.map(parsePortInput),
+      ports: forwarded.ports,
       hostname: hostname || undefined,
     },
     registry: login.registry,
     diskGb: diskGb ?? undefined,
     onStart: onStart ?? undefined,
-    parseIssues: [...issues, ...login.issues],
+    parseIssues: [...issues, ...forwarded.issues, ...login.issues],
   } satisfies LaunchInput
 }
 
@@ -151,8 +159,20 @@ function missingValue(value: Change<string>): string | undefined {
   return value == null ? 'must have a value, because it is not secret.' : undefined
 }
 
-export function parsePortInput({ hostPort, containerPort, protocol }: typeof PortMappingInput.$inferInput): Port {
-  return { hostPort: hostPort ?? containerPort, containerPort, protocol }
+/** The valid ports, and the problems of the others. */
+export function parsePortsInput(inputs: (typeof PortMappingInput.$inferInput)[]): { ports: Port[]; issues: Issue[] } {
+  const ports: Port[] = []
+  const issues: Issue[] = []
+  for (const [index, { hostPort, containerPort, protocol }] of inputs.entries()) {
+    const port = { hostPort: hostPort ?? containerPort, containerPort, protocol }
+    const found = [
+      ...issuesAt(`ports.${index}.containerPort`, portNumberProblem(containerPort)),
+      ...(hostPort == null ? [] : issuesAt(`ports.${index}.hostPort`, portNumberProblem(hostPort))),
+    ]
+    issues.push(...found)
+    if (found.length === 0) ports.push(port)
+  }
+  return { ports, issues }
 }
 
 /** The credentials, in which a password that is kept is empty. */

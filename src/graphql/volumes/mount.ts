@@ -1,5 +1,11 @@
 import { type Issue, joinIssues } from '../../domain/errors.ts'
-import { type NewVolumeMount, type VolumeMount, volumeProblem } from '../../domain/launch/env.ts'
+import {
+  issuesAt,
+  mountPathProblem,
+  type NewVolumeMount,
+  type VolumeMount,
+  volumeIdProblem,
+} from '../../domain/launch/env.ts'
 import { defaultMountPath, newMountIssues } from '../../domain/volumes/mount.ts'
 import { volumeSizeGb } from '../../domain/volumes/volumes.ts'
 import { builder } from '../builder.ts'
@@ -81,7 +87,10 @@ function parseExistingVolume(
     parseIssues.push({ path: `${path}.source.volumeId`, message: `${volumeId}.` })
     return
   }
-  const message = volumeProblem({ volumeId, mountPath })
-  if (message) parseIssues.push({ path, message })
-  else volumes.push({ volumeId, mountPath })
+  const issues = [
+    ...issuesAt(`${path}.source.volumeId`, volumeIdProblem(volumeId)),
+    ...issuesAt(`${path}.mountPath`, mountPathProblem(mountPath)),
+  ]
+  parseIssues.push(...issues)
+  if (issues.length === 0) volumes.push({ volumeId, mountPath })
 }

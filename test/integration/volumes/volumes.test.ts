@@ -448,13 +448,15 @@ describe('a rental', () => {
       { source: { create: { sizeGb: 0, name: '?' } }, mountPath: 'x' },
       { source: { volumeId: 'ins_1' } },
       { source: { volumeId: '7' }, mountPath: '/' },
+      { source: { volumeId: 'vol_0' }, mountPath: '/ok' },
     ])
     expect(answer.issues.map(({ path }: { path: string }) => path)).toEqual([
       'spec.volumes.0.source.create.name',
       'spec.volumes.0.source.create.sizeGb',
       'spec.volumes.0.mountPath',
       'spec.volumes.1.source.volumeId',
-      'spec.volumes.2',
+      'spec.volumes.2.mountPath',
+      'spec.volumes.3.source.volumeId',
     ])
   })
 

@@ -150,7 +150,7 @@ describe('a refused rental', () => {
       source: { image: '' },
       diskGb: 1,
       hostname: 'a b',
-      ports: [{ containerPort: 80 }, { containerPort: 70_000 }],
+      ports: [{ containerPort: 80 }, { containerPort: 70_000 }, { containerPort: 80, hostPort: 0 }],
       env: [{ name: 'A-B', value: 'x' }],
       mode: { args: { args: ['x\0'] } },
     }
@@ -162,7 +162,8 @@ describe('a refused rental', () => {
       'spec.env.A-B',
       'spec.hostname',
       'spec.mode.args.args',
-      'spec.ports.1',
+      'spec.ports.1.containerPort',
+      'spec.ports.2.hostPort',
       'spec.source.image',
     ])
   })
