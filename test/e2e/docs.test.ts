@@ -312,6 +312,8 @@ describe('the pages under docs/', () => {
     const before = await countInstances()
     expect(await run(program, [...args, source])).toMatch(/^ssh -p \d+ root@\S+$/)
     expect(await countInstances()).toEqual(before)
+    const unknown = source.replace('rentBestOffer', 'rentBest')
+    await expect(run(program, [...args, unknown])).rejects.toThrow(/Cannot query field "rentBest"/)
     const failing = source.replace(/(console\.log|print)\(.*\)/, 'fail()')
     await expect(run(program, [...args, failing])).rejects.toThrow(/fail'? is not defined/)
     expect(await countInstances()).toEqual(before)
