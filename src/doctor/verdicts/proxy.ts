@@ -13,7 +13,7 @@ export function checkReached(url: URL, answer: Answer | { problem: string }): Ch
     return fail(
       name,
       `${url.origin} cannot be reached: ${answer.problem}.`,
-      'Start the proxy, or correct the address, its DNS record or its certificate.',
+      'Start the proxy, or correct the address, its DNS record or its certificate. If a CA of your own signed it, set NODE_EXTRA_CA_CERTS to the file with that CA.',
     )
   if (answer.echo) return ok(name, `${url.origin} leads to a gateway with this secret.`)
   return fail(
