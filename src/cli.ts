@@ -9,6 +9,7 @@ import { createLogReader } from './command-logs.ts'
 import { type Config, parseConfig, settingNames } from './config.ts'
 import { type Database, openDatabase } from './database/client.ts'
 import { describeDatabase, openServer } from './database/embedded/server.ts'
+import { newestMigration } from './database/history/versions.ts'
 import { locks, withLock } from './database/locks.ts'
 import { migrate } from './database/migrations.ts'
 import { checkPrivileges } from './database/roles/check.ts'
@@ -37,11 +38,14 @@ import { webhookListOperations } from './services/webhooks/list.ts'
 import { sshLimits } from './ssh/limits.ts'
 import { listenForStopSignals } from './stop-signals.ts'
 
+const build = { version: packageJson.version, migration: newestMigration, node: process.versions.node }
+
 // A closed standard error must not end the command: the result goes to standard output.
 process.stderr.on('error', () => {})
 
 try {
-  const args = process.argv.slice(2)
+  const given = process.argv.slice(2)
+  const args = given[0] === '--version' ? ['version'] : given
   const help = helpFor(args)
   if (help === undefined) await main(args)
   else process.stdout.write(`${help}\n`)
@@ -114,10 +118,11 @@ function localOperations(readConfig: () => Config): LocalOperations {
     const { dataDir, logLevel } = config
     const { requested: signal } = listenForStopSignals()
     const log = createLog(logLevel, logDestination(process.stderr, process.stderr))
-    return createHost({ folder: join(dataDir, 'host'), version: packageJson.version, log, signal })
+    return createHost({ folder: join(dataDir, 'host'), version: build.version, log, signal })
   }
   return {
     backups: createBackups({ readConfig, onLost, nameDatabase }),
+    build,
     toolbox: {
       async build() {
         const config = readConfig()
@@ -132,7 +137,7 @@ function localOperations(readConfig: () => Config): LocalOperations {
       examine(options) {
         const given = Object.keys(process.env).filter(name => process.env[name])
         const names = { given, known: settingNames }
-        const program = { version: packageJson.version, settings: tryConfig(readConfig), names, findReadProblem }
+        const program = { version: build.version, settings: tryConfig(readConfig), names, findReadProblem }
         const faces = { ssh: sshLimits.connections, notebooks: notebookLimits.connections }
         return examine(program, faces, options)
       },

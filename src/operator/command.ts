@@ -55,6 +55,8 @@ export type LocalOperations = {
   toolbox: { build(): Promise<{ file: string }> }
   /** Each ends when the process is told to stop. */
   host: { join(options: HostJoin): Promise<void>; run(): Promise<void> }
+  /** What tells this version from others. */
+  build: { version: string; migration: string; node: string }
   /** `url`: where clients reach the gateways. */
   doctor: { examine(options: { url: URL | undefined }): AsyncIterable<DoctorCheck> }
 }

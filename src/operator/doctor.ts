@@ -23,6 +23,17 @@ export const doctorCommands = {
       return ({ doctor }) => examine(doctor, parsed)
     },
   ),
+  version: defineCommand(
+    {
+      summary: 'Prints which version this is: its number, the newest migration that it knows, and its Node.js.',
+      options: {},
+      notes: () => '"--version" does the same. Gateways name these in their log as they start, and in /metrics.',
+      isLocal: true,
+    },
+    () =>
+      ({ build }) =>
+        build,
+  ),
 } satisfies Record<string, OperatorCommand>
 
 function parseOrigin(text: string): URL {

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newestMigration } from '../../src/database/history/versions.ts'
 import { createDatabase, type TestDatabase } from '../support/database/database.ts'
 import { blocksOf, readPage } from '../support/docs.ts'
 import { aMachineLine, printCsv } from '../support/machines/import-files.ts'
@@ -258,6 +259,17 @@ describe('a command', () => {
     expect([await command.exit, command.errors()]).toEqual([0, `${databaseAddress(database.url)}${warning}`])
   })
 
+  it('learns which version this is, without a database', async () => {
+    const build = {
+      version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      migration: newestMigration,
+      node: process.versions.node,
+    }
+    const nowhere = { ...env, DATABASE_URL: 'postgresql://u:p@127.0.0.1:1/x' }
+    for (const word of ['version', '--version'])
+      expect(await runBerth(nowhere, word)).toEqual({ code: 0, result: build, errors: '' })
+  })
+
   it('works when its standard error is closed', async () => {
     const command = spawnProgram('src/cli.ts', ['account', 'list'], env)
     command.child.stderr?.destroy()
@@ -278,7 +290,7 @@ describe('docs/operating.md', () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}([\w-]+(?: \w+)?) {2}/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(42)
+    expect(commands).toHaveLength(43)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
     const { code, result, errors } = await runBerth(
@@ -311,7 +323,7 @@ describe('docs/operating.md', () => {
 it.each(['README.md', 'docs/operating.md'])("runs the operators' commands that %s shows", async name => {
   const [settings = '', ...commands] = blocksOf(readPage(name), 'sh operate')
   const names = [...settings.matchAll(/^(?:export )?([A-Z_]+)=/gm)].map(([, name]) => name)
-  expect(names).toEqual(['DATABASE_URL', 'BERTH_SECRET', 'HOST'])
+  expect(names).toEqual(['DATABASE_URL', 'BERTH_SECRET_FILE', 'HOST'])
   const empty = await createDatabase()
   try {
     const script = commands.join('\n').replace(/ \| jq .*/, '')

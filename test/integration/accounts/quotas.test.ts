@@ -36,6 +36,7 @@ const quotaRefusal = (quota: string, limit: number, used: number, asked = 1) => 
 })
 const noEngines = { connect: () => expect.unreachable(), disconnect: () => expect.unreachable() }
 const toolbox = { build: () => expect.unreachable() }
+const build = { version: '0.0.0', migration: '', node: '' }
 const host = { join: () => expect.unreachable(), run: () => expect.unreachable() }
 const doctor = { examine: () => expect.unreachable() }
 const instanceLogs = { lines: () => expect.unreachable() }
@@ -50,6 +51,7 @@ const secret = { change: () => expect.unreachable() }
 const local = {
   backups,
   toolbox,
+  build,
   instanceLogs,
   host,
   doctor,
