@@ -11,7 +11,7 @@ import { type Database, openDatabase } from './database/client.ts'
 import { describeDatabase, openServer } from './database/embedded/server.ts'
 import { newestMigration } from './database/history/versions.ts'
 import { locks, withLock } from './database/locks.ts'
-import { migrate } from './database/migrations.ts'
+import { migrate, refuseUnmigrated } from './database/migrations.ts'
 import { checkPrivileges } from './database/roles/check.ts'
 import { examine } from './doctor/doctor.ts'
 import { DomainError } from './domain/errors.ts'
@@ -58,7 +58,7 @@ try {
 }
 
 async function main(args: string[]): Promise<void> {
-  const { lock, display, isLocal, run } = findCommand(args)
+  const { lock, display, isLocal, migrates, run } = findCommand(args)
   const local = localOperations(() => parseConfig(process.env))
   // Safe: a local command uses nothing else.
   if (isLocal) return await printResult(await run(local as CommandOperations), process.stdout, display)
@@ -68,7 +68,8 @@ async function main(args: string[]): Promise<void> {
   const server = await openServer(config, { dataDir, role: 'command', runAs, onLost })
   const { databaseUrl: url, directUrl, ownerUrl } = server.urls
   try {
-    const migrations = await withLock(ownerUrl, locks.migration, () => migrate(ownerUrl))
+    const migrations = migrates ? await withLock(ownerUrl, locks.migration, () => migrate(ownerUrl)) : []
+    if (!migrates) await refuseUnmigrated(directUrl ?? url)
     const database = openDatabase({ url, directUrl, poolSize: 2, onIdleError: onLost })
     const secrets = () => openSecrets(config, database)
     const engines = engineOperations({ database, secrets, inspectEngine: inspectWithReason })

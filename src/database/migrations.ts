@@ -4,6 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
+import { errorCodesOf } from './failure-codes.ts'
 import { migrationNames, migrationsFolder, refuseNewerVersion, refuseOlderSessions } from './history/versions.ts'
 import { explainMigrationError } from './roles/check.ts'
 import { grantPrivileges } from './roles/grants.ts'
@@ -25,6 +26,27 @@ export async function readMigrations(): Promise<Migration[]> {
  */
 export async function pendingMigrations(client: pg.ClientBase | pg.Pool): Promise<string[]> {
   return (await compareMigrations(client)).pending
+}
+
+/** Throws unless the database has every migration of this version, or this role may not see them. */
+export async function refuseUnmigrated(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { length } = await pendingMigrations(client)
+    if (length > 0) throw unmigratedError(length)
+  } catch (error) {
+    if (!errorCodesOf(error).includes('42501')) throw error
+  } finally {
+    await client.end()
+  }
+}
+
+function unmigratedError(pending: number): Error {
+  const lacked = pending === migrationNames.length ? "Berth's tables" : `migrations of this version (${pending})`
+  return new Error(
+    `The database lacks ${lacked}. If it is the one that you mean, start a gateway of this version, or run "database migrate".`,
+  )
 }
 
 /** Names of the migrations of a newer version, beside which this one may run. */

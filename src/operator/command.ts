@@ -21,6 +21,8 @@ export type OperatorCommand = {
   columns?: readonly string[]
   /** The command works on this computer alone, or opens the database by itself. */
   isLocal?: true
+  /** The command migrates the database. Others refuse one that lacks migrations. */
+  migrates?: true
   /** The command holds this lock: no other process may add machines to the market meanwhile, or no gateway may start. */
   lock?: 'market' | 'migration'
   /** Parses the options, before any database is opened. The function that it returns does the work. */
@@ -34,7 +36,7 @@ export type CommandOperations = Operations & {
   secret: SecretOperations
   /** Warns of what containers on an engine could reach. */
   findFirewallGaps(engine: Pick<Engine, 'url' | 'tls'>): Promise<string[]>
-  /** The migrations that the database lacked when the command began. They are applied. */
+  /** The migrations that the database lacked when a command that migrates began. They are applied. */
   migrations: string[]
 } & LocalOperations
 export type SecretOperations = {

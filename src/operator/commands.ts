@@ -50,8 +50,8 @@ export function findCommand(words: string[]) {
   if (!command && name === '') throw new Error(`${summariesOf('')}\nNo command is given.`)
   if (!command) throw new Error(`There is no command "${name}".${hintFor(name, noun)}`)
   try {
-    const { lock, lineOf, columns, isLocal = false } = command
-    return { lock, display: { lineOf, columns }, isLocal, run: command.read(args) }
+    const { lock, lineOf, columns, isLocal = false, migrates = false } = command
+    return { lock, display: { lineOf, columns }, isLocal, migrates, run: command.read(args) }
   } catch (error) {
     if (!isUsageError(error)) throw error
     throw new Error(`${error.message}\nUsage:\n${usageOf([name, command])}`)

@@ -47,7 +47,8 @@ export const databaseCommands = {
     {
       summary: 'Migrates the database, and grants the roles berth_app and berth_metrics what they need if they exist.',
       options: {},
-      notes: () => 'Every command and gateway does this as it starts, if its role owns the tables.',
+      notes: () => 'Every gateway does this as it starts, if its role owns the tables. No other command does.',
+      migrates: true,
     },
     () =>
       ({ migrations }) => ({ migrations }),

@@ -270,6 +270,24 @@ describe('a command', () => {
       expect(await runBerth(nowhere, word)).toEqual({ code: 0, result: build, errors: '' })
   })
 
+  it('changes no database that lacks tables, which may be another one than is meant, except with "database migrate"', async () => {
+    const empty = await createDatabase({ empty: true })
+    try {
+      const own = { ...env, DATABASE_URL: empty.url }
+      const errors =
+        'The database lacks Berth\'s tables. If it is the one that you mean, start a gateway of this version, or run "database migrate".\n'
+      for (const command of [
+        ['account', 'list'],
+        ['account', 'create', '--email', 'a@example.com'],
+      ])
+        expect(await runBerth(own, ...command)).toEqual({ code: 1, result: '', errors })
+      expect((await runBerth(own, 'database', 'migrate')).result.migrations).toContain(newestMigration)
+      expect(await runBerth(own, 'account', 'list')).toEqual({ code: 0, result: '', errors: '' })
+    } finally {
+      await empty.drop()
+    }
+  })
+
   it('works when its standard error is closed', async () => {
     const command = spawnProgram('src/cli.ts', ['account', 'list'], env)
     command.child.stderr?.destroy()
