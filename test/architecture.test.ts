@@ -158,7 +158,7 @@ const layers: Record<string, Layer> = {
   operator: {
     imports: ['domain', 'services', 'prisma/seed.ts'],
     packages: ['csv-parse'],
-    folders: ['accounts', 'instances', 'webhooks'],
+    folders: ['accounts', 'events', 'instances', 'webhooks'],
     reason: 'A command calls operations, as a face calls services: move rules and queries there.',
   },
   prisma: {

@@ -46,7 +46,7 @@ export function createDeliveryWorker(deps: { deliveries: Deliveries; send: SendW
   }
 }
 
-/** One line when a webhook begins to fail, and one when it works again: whatever a renter does, the log stays short. */
+/** One line when a webhook begins to fail, and one when it works again, not one for each attempt. */
 function logChange(
   log: Logger,
   { webhookId, event: { accountId } }: DeliveryLease,

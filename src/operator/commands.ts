@@ -8,6 +8,7 @@ import { creditCommands } from './credit.ts'
 import { databaseCommands } from './database.ts'
 import { doctorCommands } from './doctor.ts'
 import { engineCommands } from './engines.ts'
+import { eventCommands } from './events/events.ts'
 import { failoverCommands } from './failovers.ts'
 import { hostCommands } from './hosts.ts'
 import { instanceCommands } from './instances/instances.ts'
@@ -32,6 +33,7 @@ const commands: Record<string, OperatorCommand> = compose(
   engineCommands,
   inviteCommands,
   webhookCommands,
+  eventCommands,
   hostCommands,
   marketCommands,
   toolboxCommands,

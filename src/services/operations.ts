@@ -4,7 +4,7 @@
 import { createAccountOperations } from './accounts/operations.ts'
 import { compose } from './compose.ts'
 import type { DataDeps } from './deps.ts'
-import { failoverOperations } from './events/failovers.ts'
+import { createEventOperations } from './events/operations.ts'
 import { createInstanceOperations } from './instances/operations.ts'
 import { createMachineOperations } from './machines/operations.ts'
 
@@ -15,6 +15,6 @@ export function createOperations(deps: DataDeps) {
     createAccountOperations(deps),
     createInstanceOperations(deps),
     createMachineOperations(deps),
-    failoverOperations(deps),
+    createEventOperations(deps),
   )
 }

@@ -34,6 +34,7 @@ it.each([
   ['machine list'],
   ['ledger list', '--account'],
   ['webhook list', '--account'],
+  ['event list', '--account'],
 ])('%s fits, with columns that its rows have', async (name, ...options) => {
   const [account] = await app.sql('SELECT account_id AS id FROM instances')
   const args = options.map(option => [option, String((account as { id: number }).id)])
@@ -51,7 +52,28 @@ it.each([
   expect(columns.length).toBeLessThanOrEqual(8)
   expect(columns.filter(column => !Object.hasOwn(rows[0] ?? {}, column))).toEqual([])
   const lines = printTable(rows, 100, columns).split('\n')
-  expect(lines[0]).toMatch(/^ *id {2}/)
+  expect(lines[0]).toMatch(/^ *(id|createdAt) {2}/)
   expect(lines).toHaveLength(rows.length + 2)
   expect(Math.max(...lines.map(line => line.length))).toBeLessThanOrEqual(100)
+})
+
+it('event list has the history of an instance and of its machine, oldest first, and needs one of them', async () => {
+  const [row] = await app.sql('SELECT id, machine_id AS machine, account_id AS account FROM instances')
+  const { id, machine, account } = row as { id: string; machine: number; account: number }
+  await app.operations.instances.stop(BigInt(id), 'The machine is old.')
+  const kinds = async (...args: string[]) => {
+    // Safe: the list uses nothing else.
+    const operations = app.operations as unknown as CommandOperations
+    const found: unknown[] = []
+    const list = await findCommand(['event', 'list', ...args]).run(operations)
+    for await (const row of list as AsyncIterable<Record<string, unknown>>) found.push(row['kind'])
+    return found
+  }
+  const all = await kinds('--instance', `ins_${id}`)
+  expect(all[0]).toBe('INSTANCE_CREATED')
+  expect(all.length).toBeGreaterThan(1)
+  expect(await kinds('--machine', String(machine), '--account', `acc_${account}`)).toEqual(all)
+  expect(await kinds('--instance', id, '--last', '1')).toEqual(all.slice(-1))
+  expect(await kinds('--instance', id, '--account', `acc_${account + 1}`).catch(String)).toEqual([])
+  expect(() => findCommand(['event', 'list'])).toThrow('Give at least one of --account, --instance, --machine.')
 })
