@@ -3,7 +3,7 @@
 import { type DomainError, instanceDestroyed, invalidState, notFound } from '../errors.ts'
 import { type Reason, type ReasonCode, reasonMessages } from '../reasons.ts'
 import type { Instance } from './instances.ts'
-import { type InstanceStatus, isFinal } from './states.ts'
+import { type InstanceStatus, isFinal, type TargetState } from './states.ts'
 
 export const instanceActions = ['start', 'stop', 'reboot', 'recycle', 'updateBid', 'destroy'] as const
 export type InstanceAction = (typeof instanceActions)[number]
@@ -62,6 +62,24 @@ export function requireLiving<Row extends Pick<Instance, 'destroyedAt'>>(id: big
   if (!row) throw notFound('Instance', id)
   if (row.destroyedAt) throw instanceDestroyed(id)
   return row
+}
+
+/** A requested change. An absent field stays as it is. Null removes the label, and so does "", which only REST accepts. */
+export type InstanceChange = { targetState?: TargetState | undefined; label?: string | null | undefined }
+
+/** The fields that a change writes, or why it is refused. Fields that already match are left out. */
+export function decideChange(
+  instance: ActionState & { label: string | null },
+  { targetState, label }: InstanceChange,
+): { changes: { targetState?: TargetState; label?: string | null } } | { refusal: Reason } {
+  const verdict = targetState && judgeAction(targetState === 'running' ? 'start' : 'stop', instance)
+  if (verdict?.outcome === 'refused') return { refusal: verdict.reason }
+  return {
+    changes: {
+      ...(targetState && verdict?.outcome === 'applied' ? { targetState } : {}),
+      ...(label !== undefined && (label || null) !== instance.label ? { label: label || null } : {}),
+    },
+  }
 }
 
 const reason = (code: ReasonCode, message: string = reasonMessages[code]): Reason => ({ code, message })

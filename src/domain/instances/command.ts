@@ -1,7 +1,7 @@
 import { type DomainError, instanceDestroyed, invalidInput, invalidState, notFound } from '../errors.ts'
-import { actionError, judgeAction } from './actions.ts'
+import { actionError, decideChange, type InstanceChange, judgeAction } from './actions.ts'
 import { checkInstanceFilter, type InstanceFilter, isEmptyFilter } from './filter.ts'
-import { decideChange, type Instance, type InstanceChange } from './instances.ts'
+import type { Instance } from './instances.ts'
 import type { TargetState } from './states.ts'
 
 /** Most instances of one command. */

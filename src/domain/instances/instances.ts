@@ -1,8 +1,7 @@
 import type { Port, VolumeMount } from '../launch/env.ts'
 import type { Launch } from '../launch/launch.ts'
 import type { Block, GpuModel, Machine } from '../machines/machines.ts'
-import type { Reason, ReasonCode } from '../reasons.ts'
-import { type ActionState, judgeAction } from './actions.ts'
+import type { ReasonCode } from '../reasons.ts'
 import type { NotebookProxy } from './notebook.ts'
 import { type InstanceStatus, isFinal, type Restart, type TargetState } from './states.ts'
 
@@ -15,7 +14,7 @@ export function isWaitingForGpus({
   holdsGpus,
   destroyedAt,
   ...state
-}: ActionState & Pick<Instance, 'holdsGpus'>): boolean {
+}: Pick<Instance, 'targetState' | 'status' | 'destroyedAt' | 'holdsGpus'>): boolean {
   return !holdsGpus && wantsGpus({ ...state, destroyed: destroyedAt !== null })
 }
 
@@ -112,22 +111,4 @@ export type Instance = Block & {
   /** The time at which these values were read. */
   asOf: Date
   machine: Machine & { gpuModel: GpuModel }
-}
-
-/** A requested change. An absent field stays as it is. Null removes the label, and so does "", which only REST accepts. */
-export type InstanceChange = { targetState?: TargetState | undefined; label?: string | null | undefined }
-
-/** The fields that a change writes, or why it is refused. Fields that already match are left out. */
-export function decideChange(
-  instance: ActionState & { label: string | null },
-  { targetState, label }: InstanceChange,
-): { changes: { targetState?: TargetState; label?: string | null } } | { refusal: Reason } {
-  const verdict = targetState && judgeAction(targetState === 'running' ? 'start' : 'stop', instance)
-  if (verdict?.outcome === 'refused') return { refusal: verdict.reason }
-  return {
-    changes: {
-      ...(targetState && verdict?.outcome === 'applied' ? { targetState } : {}),
-      ...(label !== undefined && (label || null) !== instance.label ? { label: label || null } : {}),
-    },
-  }
 }

@@ -187,9 +187,7 @@ export const Instance = builder.prismaObject('Instance', {
         destroyedAt: true,
         launch: true,
         portBindings: { select: { hostPort: true, containerPort: true, protocol: true } },
-        simulated: true,
-        sshProxy: true,
-        notebookProxy: true,
+        ...{ simulated: true, sshProxy: true, notebookProxy: true },
         machine: { select: { publicIp: true } },
       },
       // A constraint of the column admits only the protocols that the domain knows.

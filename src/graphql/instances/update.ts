@@ -1,6 +1,7 @@
 // The commands on one instance.
 
-import type { InstanceChange, Instance as InstanceShape } from '../../domain/instances/instances.ts'
+import type { InstanceChange } from '../../domain/instances/actions.ts'
+import type { Instance as InstanceShape } from '../../domain/instances/instances.ts'
 import { builder } from '../builder.ts'
 import type { Context } from '../context.ts'
 import { parseId } from '../ids.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Issue } from '../../domain/errors.ts'
+import type { InstanceChange } from '../../domain/instances/actions.ts'
 import { maxIdsPerCommand } from '../../domain/instances/command.ts'
-import type { InstanceChange } from '../../domain/instances/instances.ts'
 import type { RentInput } from '../../domain/instances/rent/decide.ts'
 import { targetStates } from '../../domain/instances/states.ts'
 import { type Environment, type NewVolumeMount, type VolumeMount, volumeProblem } from '../../domain/launch/env.ts'

@@ -4,8 +4,8 @@ import type { Transaction } from '../../database/transaction.ts'
 import type { Actor } from '../../domain/actor.ts'
 import { notFound } from '../../domain/errors.ts'
 import { apiKeyActor } from '../../domain/events/actor.ts'
+import { requireAction } from '../../domain/instances/actions.ts'
 import type { Instance } from '../../domain/instances/instances.ts'
-import { decideRestart } from '../../domain/instances/restart.ts'
 import type { InstanceStatus, Restart, RestartKind, TargetState } from '../../domain/instances/states.ts'
 import { authorize } from '../authorize.ts'
 import { lockAccount } from '../billing/balance.ts'
@@ -70,15 +70,14 @@ async function requestRestart(
     },
   )
   if (!row) throw notFound('Instance', id)
-  const decided = decideRestart({ id, ...row }, kind)
-  if (!decided) return
+  if (!requireAction(kind, id, row)) return
   if (missing) await bindMissingPorts(tx, missing, id)
-  if (decided === 'recycle') {
+  if (kind === 'recycle') {
     const account = await lockAccount(tx, accountId, at)
     await admitRestart(tx, deps.admission, account, { id, ...row })
   }
   await tx.execute(sql`
-    UPDATE instances SET restart = ${decided}::restart WHERE id = ${id}`)
+    UPDATE instances SET restart = ${kind}::restart WHERE id = ${id}`)
   await makeInstancesDue(tx, [id], at)
   await recordEvents(
     tx,

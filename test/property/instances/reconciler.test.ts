@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { decideChange } from '../../../src/domain/instances/actions.ts'
 import type { Observed } from '../../../src/domain/instances/containers.ts'
-import { decideChange } from '../../../src/domain/instances/instances.ts'
 import { instanceStatuses, isFinal } from '../../../src/domain/instances/states.ts'
 import { MachineUnreachable } from '../../../src/providers/provider.ts'
 import { createSimulatedProvider } from '../../../src/providers/simulated/provider.ts'

@@ -2,11 +2,20 @@
 
 import { describe, expect, it } from 'vitest'
 import { DomainError } from '../../../src/domain/errors.ts'
-import { type ActionFacts, availabilityOf, type InstanceAction } from '../../../src/domain/instances/actions.ts'
+import {
+  type ActionFacts,
+  availabilityOf,
+  type InstanceAction,
+  requireAction,
+} from '../../../src/domain/instances/actions.ts'
 import { decideBid } from '../../../src/domain/instances/bid.ts'
 import { type InstanceCommand, planCommand } from '../../../src/domain/instances/command.ts'
-import { decideRestart } from '../../../src/domain/instances/restart.ts'
-import { instanceStatuses, targetStates } from '../../../src/domain/instances/states.ts'
+import {
+  finalStatuses,
+  instanceStatuses,
+  type RestartKind,
+  targetStates,
+} from '../../../src/domain/instances/states.ts'
 
 const id = 7n
 const instants = [null, new Date(0)]
@@ -44,8 +53,8 @@ const commands: Record<InstanceAction, (state: ActionFacts) => Outcome> = {
   start: state => plan(state, { kind: 'change', change: { targetState: 'running' } }),
   stop: state => plan(state, { kind: 'change', change: { targetState: 'stopped' } }),
   destroy: state => plan(state, { kind: 'destroy' }),
-  reboot: state => attempt(() => decideRestart({ id, ...state }, 'reboot') !== undefined),
-  recycle: state => attempt(() => decideRestart({ id, ...state }, 'recycle') !== undefined),
+  reboot: state => attempt(() => requireAction('reboot', id, state)),
+  recycle: state => attempt(() => requireAction('recycle', id, state)),
   updateBid: state => attempt(() => decideBid({ id, ...state, ...block }, 1n, 2n) !== 'unchanged'),
 }
 
@@ -98,5 +107,55 @@ describe('the actions of an instance', () => {
       'updateBid DESTROYED destroyed',
       'destroy DESTROYED unchanged',
     ])
+  })
+})
+
+type Restartable = Omit<ActionFacts, 'interruptible'>
+
+const running: Restartable = {
+  ...{ targetState: 'running', status: 'running', destroyedAt: null, restart: null },
+  startedAt: new Date(0),
+}
+
+const isWritten = (facts: Restartable, kind: RestartKind) => requireAction(kind, id, facts)
+
+describe('a requested restart', () => {
+  it.each<[Partial<Restartable>]>([
+    [{ restart: 'reboot' }],
+    [{ restart: 'reboot', status: 'stopping' }],
+    [{ restart: 'recycle', status: 'stopping' }],
+    [{ restart: 'anew', status: 'loading' }],
+  ])('is not written when a reboot is already under way: %j', facts => {
+    expect(isWritten({ ...running, ...facts }, 'reboot')).toBe(false)
+  })
+
+  it.each<[Partial<Restartable>]>([
+    [{ restart: 'recycle' }],
+    [{ restart: 'recycle', status: 'stopping' }],
+    [{ restart: 'anew', status: 'loading' }],
+    [{ restart: 'anew', status: 'stopped', targetState: 'stopped' }],
+  ])('is not written when a recycle is already under way: %j', facts => {
+    expect(isWritten({ ...running, ...facts }, 'recycle')).toBe(false)
+  })
+
+  it('is written when a recycle follows a pending reboot', () => {
+    expect(isWritten({ ...running, restart: 'reboot', status: 'stopping' }, 'recycle')).toBe(true)
+  })
+
+  it.each<[Partial<Restartable>]>([
+    [{ status: 'stopping' }],
+    [{ status: 'loading' }],
+    [{ status: 'loading', startedAt: null }],
+    [{ status: 'created', startedAt: null, restart: 'recycle' }],
+    [{ status: 'running', targetState: 'stopped', restart: 'reboot' }],
+    [{ status: 'stopping', targetState: 'stopped', restart: 'reboot' }],
+    [{ status: 'stopped', targetState: 'stopped', restart: 'anew' }],
+    ...finalStatuses.map((status): [Partial<Restartable>] => [{ status, restart: 'reboot' }]),
+  ])('is refused as a reboot: %j', facts => {
+    expect(() => isWritten({ ...running, ...facts }, 'reboot')).toThrow(/^The instance /)
+  })
+
+  it.each(finalStatuses)('is refused as a recycle of an instance that is %s, even with a restart under way', status => {
+    expect(() => isWritten({ ...running, status, restart: 'anew' }, 'recycle')).toThrow(/never runs again/)
   })
 })

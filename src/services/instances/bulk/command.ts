@@ -2,6 +2,7 @@ import { type Transaction, transaction } from '../../../database/transaction.ts'
 import type { Actor } from '../../../domain/actor.ts'
 import { invalidInput } from '../../../domain/errors.ts'
 import { apiKeyActor } from '../../../domain/events/actor.ts'
+import type { InstanceChange } from '../../../domain/instances/actions.ts'
 import {
   type CommandSubject,
   checkExpectation,
@@ -13,7 +14,6 @@ import {
   maxInstancesPerCommand,
   planCommand,
 } from '../../../domain/instances/command.ts'
-import type { InstanceChange } from '../../../domain/instances/instances.ts'
 import { checkLabel } from '../../../domain/launch/launch.ts'
 import { requireCredit } from '../../accounts/accounts.ts'
 import { authorizeEach } from '../../authorize.ts'
