@@ -77,6 +77,23 @@ export function fieldsWithPermission(schema: GraphQLSchema): RequiringField[] {
   })
 }
 
+/**
+ * The permissions that fields need, by the names that permissions would have if each were named as its field: of fields of
+ * another name, nothing that is spelled alike is meant.
+ */
+export function permissionMeanings(schema: GraphQLSchema): ReadonlyMap<string, string> {
+  return new Map(
+    fieldsWithPermission(schema).map(({ field, requirement }) => {
+      const names = requirement.permissions.map(name => `"${name}"`)
+      return [asPermission(field.name), ` The field "${field.name}" needs ${names.join(' and ')}.`]
+    }),
+  )
+}
+
+function asPermission(field: string): string {
+  return field.replaceAll(/[A-Z]/g, letter => `_${letter}`).toUpperCase()
+}
+
 /** The schema with the directive, and with the fields that each operation allows in the description of the operation. */
 export function withPermissions(schema: GraphQLSchema): GraphQLSchema {
   const operations = schema.getType('PermissionOperation') as GraphQLEnumType
