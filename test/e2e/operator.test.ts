@@ -308,7 +308,7 @@ describe('docs/operating.md', () => {
     const help = spawnProgram('src/cli.ts', ['help'], env)
     await help.exit
     const commands = [...help.output().matchAll(/^ {2}([\w-]+(?: \w+)?) {2}/gm)].map(([, name]) => name as string)
-    expect(commands).toHaveLength(43)
+    expect(commands).toHaveLength(44)
     expect(commands.filter(name => !page.includes(`\`${name}\``))).toEqual([])
     const path = await writeDataFile('page.csv', csv)
     const { code, result, errors } = await runBerth(

@@ -159,7 +159,7 @@ describe('a gateway on a new data folder', () => {
   })
 
   it.each([
-    [[], 'No command is given.\nThe commands are:\n  account create  '],
+    [[], '"help NOUN VERB" explains one of them.\nNo command is given.'],
     [['account', 'create'], 'Missing --email.\nUsage:\n  account create --email … [--credit …] [--name …]'],
     [['account', 'create', '--email', 'x'], '"x" is not an email address.'],
     [
@@ -272,7 +272,7 @@ describe('a gateway on a new data folder', () => {
     expect(await runBerth(env, 'market', 'generate', '--machines', '700', '--seed', '8')).toEqual({
       code: 0,
       errors: '',
-      result: { machines: 700, seed: 8 },
+      result: { seed: 8, added: 700, total: 700 },
     })
     expect(isDatabaseRunning()).toBe(false)
   })
