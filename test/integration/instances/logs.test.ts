@@ -227,7 +227,7 @@ describe('a command', () => {
     commands = []
     for (const [id, reason] of [
       [created, 'Commands run only in a running instance.'],
-      [destroyed, 'The instance is destroyed.'],
+      [destroyed, `Instance ${destroyed} is destroyed. Rent another one.`],
     ] as const) {
       const asking = gateway.services.instances.execute(renter, id, 'ls')
       const refusal = { code: 'INVALID_STATE', message: expect.stringContaining(reason), details: { instanceId: id } }

@@ -260,7 +260,7 @@ describe('a bid', () => {
     expect(await minimumOf(renter, id)).toBeNull()
   })
 
-  it('is refused with the same answer for a destroyed, a foreign and an unknown instance', async () => {
+  it('is refused with the same answer for a foreign and an unknown instance, and says when its own is destroyed', async () => {
     const { id } = await aBid(0.25)
     const { id: gone } = await aBid(0.25)
     await app.rest(renter, 'DELETE', `/instances/${gone}/`)
@@ -272,7 +272,10 @@ describe('a bid', () => {
       ...{ code: 'NOT_FOUND', id: 'ins_ID', message: 'Instance ins_ID not found.', retry: 'NEVER' },
     })
     expect(await answer(rival, id)).toEqual(never)
-    expect(await answer(renter, gone)).toEqual(never)
+    expect(await answer(renter, gone)).toMatchObject({
+      ...{ code: 'INVALID_STATE', message: 'Instance ins_ID is destroyed. Rent another one.', retry: 'NEVER' },
+    })
+    expect(await answer(rival, gone)).toEqual(never)
     expect([await eventsOf(id), (await read(renter, id)).bidPerHour]).toEqual([before, '0.25'])
   })
 
