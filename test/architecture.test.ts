@@ -194,7 +194,6 @@ const testFolders: Record<string, string[]> = {
     ...nouns,
     'database',
     'database/backup',
-    'database/embedded',
     'database/history',
     'database/pooler',
     'database/replica',

@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { prepareCluster, readLastPort, startServer } from '../../../../src/database/embedded/cluster.ts'
-import { openEmbedded } from '../../../../src/database/embedded/embedded.ts'
-import { canReach } from '../../../../src/database/embedded/engine.ts'
-import { makeDataDir } from '../../../support/processes/programs.ts'
+import { prepareCluster, readLastPort, startServer } from '../../src/database/embedded/cluster.ts'
+import { openEmbedded } from '../../src/database/embedded/embedded.ts'
+import { canReach } from '../../src/database/embedded/engine.ts'
+import { makeDataDir } from '../support/processes/programs.ts'
 
 type DataFolder = Awaited<ReturnType<typeof makeDataDir>>
 const isRoot = process.getuid?.() === 0
