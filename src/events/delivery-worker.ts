@@ -55,7 +55,10 @@ function logChange(
 ): void {
   const fields = { webhookId, accountId }
   if (change === 'fails')
-    log.warn({ ...fields, ...attempt }, 'A webhook does not take events. The gateways try again for three days.')
+    log.warn(
+      { ...fields, ...attempt },
+      'A webhook does not take events. The gateways try each event again for about two days.',
+    )
   if (change === 'works') log.info(fields, 'A webhook takes events again.')
 }
 

@@ -62,7 +62,7 @@ const expectedAnswers = [
   ['Keys', '"prefix": "berth_'],
   ['Rent', '"id": "ins_'],
   ['Watch', '"label": "my first"'],
-  ['Follow', '"instanceChanges": {'],
+  ['Follow', '"__typename": "Instance'],
   ['Stop', '"outcome": "APPLIED"'],
   ['Template', '"hashId"'],
   ['Best', '"source": "TEMPLATE"'],

@@ -22,6 +22,9 @@ export function membersOf(type: GraphQLType): Member[] {
 /** What may have been meant by a name that is none of the members': those below them that have it, and those that are alike. */
 export function waysMeantBy(name: string, members: readonly Member[]): Way[] {
   if (name.length > maxComparedLength) return []
+  const synonyms = synonymsOf(name)
+  const same = members.find(member => synonyms.includes(member.name))
+  if (same) return [[same]]
   const names = nearestNames(
     name,
     members.map(member => member.name),
@@ -46,4 +49,19 @@ export function waysTo(name: string, members: readonly Member[]): Way[] {
 
 function lastOf(way: Way): Member {
   return way.at(-1) ?? way[0]
+}
+
+/** Verbs of which other services use one where this schema has another. */
+const synonymousVerbs = [
+  ['destroy', 'delete', 'terminate', 'remove', 'kill', 'cancel'],
+  ['reboot', 'restart'],
+  ['rent', 'create', 'launch', 'deploy'],
+  ['execute', 'exec', 'run'],
+]
+
+/** The name with other verbs for its own: `destroyInstance` for `deleteInstance`. */
+function synonymsOf(name: string): string[] {
+  const [verb = ''] = /^[a-z]+/.exec(name) ?? []
+  const rest = name.slice(verb.length)
+  return synonymousVerbs.filter(verbs => verbs.includes(verb)).flatMap(verbs => verbs.map(other => other + rest))
 }

@@ -137,7 +137,8 @@ mutation Rent($offer: ID!) {
   },
   {
     query: `# 5. Watch: run this again until the status is RUNNING.
-# Then "sshCommand" says how to log in.
+# Then "sshCommand" says how to log in, unless "warning" says
+# why that does not work.
 query Watch {
   viewer { account { credit } }
   instances(first: 10) {
@@ -152,6 +153,7 @@ query Watch {
       pricePerHour
       connection {
         sshCommand
+        warning
         ports { containerPort hostPort protocol }
       }
       actions { action available reason { message } }
@@ -162,9 +164,11 @@ query Watch {
   },
   {
     query: `# 6. Follow: streams your instances as they are, then their
-# changes, until you press the button again.
+# changes, until you press the button again. Here you see the
+# last item: InstancesSynced, when all instances were sent.
 subscription Follow($filter: InstanceFilter) {
   instanceChanges(filter: $filter) {
+    __typename
     ... on InstanceChange {
       kind
       instance {

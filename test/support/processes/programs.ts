@@ -10,6 +10,9 @@ const root = join(import.meta.dirname, '../../..')
 // Tests start the program about a hundred times. The cache saves its compilation.
 const NODE_COMPILE_CACHE = join(root, 'node_modules/.cache/compiled')
 
+/** Settings of the tests, of which a program would say that it has none of that name. */
+const isOfTests = /^BERTH_(TEST|MUTANT)_/
+
 export type RunningProgram = {
   child: ChildProcess
   /** The standard output so far. */
@@ -34,7 +37,8 @@ export function spawnProgram(
   env: Record<string, string>,
   { ownGroup = false, enter = [], folder = root }: ProgramOptions = {},
 ): RunningProgram {
-  const { DATABASE_URL: _, ...inherited } = process.env
+  const { DATABASE_URL: _, ...others } = process.env
+  const inherited = Object.fromEntries(Object.entries(others).filter(([name]) => !isOfTests.test(name)))
   const { DATABASE_URL: url } = env
   const line = [...enter, process.execPath, '--require', './src/require-node-24.cjs', program, ...args]
   const child = spawn(line[0] as string, line.slice(1), {

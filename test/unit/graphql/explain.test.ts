@@ -95,6 +95,22 @@ describe('a field that is elsewhere', () => {
       '{ node(id: 1) { sshKeys { id } } }',
       'Cannot query field "sshKeys" on type "Node". Did you mean "... on Account { sshKeys { id } }" or "... on Instance { sshKeys { id } }"?',
     ],
+    [
+      'mutation { terminateInstance { id } }',
+      'Cannot query field "terminateInstance" on type "Mutation". Did you mean "destroyInstance"?',
+    ],
+    [
+      'mutation { deleteInstances { id } }',
+      'Cannot query field "deleteInstances" on type "Mutation". Did you mean "destroyInstances"?',
+    ],
+    [
+      'mutation { restartInstance { id } }',
+      'Cannot query field "restartInstance" on type "Mutation". Did you mean "rebootInstance"?',
+    ],
+    [
+      'mutation { removeSshKey { id } }',
+      'Cannot query field "removeSshKey" on type "Mutation". Did you mean "deleteSshKey"?',
+    ],
     ['{ viewr { id } }', 'Cannot query field "viewr" on type "Query". Did you mean "viewer"?'],
     ['{ id }', 'Cannot query field "id" on type "Query".'],
     [`{ ${'x'.repeat(61)} }`, `Cannot query field "${'x'.repeat(61)}" on type "Query".`],
