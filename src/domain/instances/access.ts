@@ -57,8 +57,8 @@ function warningOf({ launch, simulated }: AccessFacts, ssh: Login | null): strin
   return simulated && !ssh?.proxied ? simulatedWarning : null
 }
 
-const simulatedWarning =
-  'The machine is simulated: its instances run nothing, and nothing listens at its address. With a gateway that serves SSH (SSH_PORT), an instance in the mode ssh_proxy can be logged in to.'
+export const simulatedWarning =
+  'The machine is simulated: its instances run nothing, and nothing listens at its address. A gateway that serves SSH (SSH_PORT) lets you log in there, with the id of the instance as the user.'
 
 const noSshWarning =
   'SSH login is not possible: this service no longer has an SSH proxy, and the instance has no public port for SSH. Recycle the instance to get a public port, if its machine has one free.'

@@ -1,7 +1,9 @@
 // Writers that run every command that takes several locks, on the same few machines and accounts.
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Actor } from '../../../src/domain/actor.ts'
 import { DomainError } from '../../../src/domain/errors.ts'
+import type { InstanceStatus } from '../../../src/domain/instances/states.ts'
 import { withoutQuotasSql } from '../accounts/unbounded.ts'
 import { creditSql } from '../billing/credit-sql.ts'
 import { performDueBilling } from '../billing/due.ts'
@@ -31,7 +33,15 @@ const commands: Record<string, Command> = {
     services.instances.update(actor, { filter: { status: ['running'] } }, { targetState: 'stopped' }),
   startByFilter: ({ services }, actor) =>
     services.instances.update(actor, { filter: { status: ['stopped'] } }, { targetState: 'running' }),
-  reboot: ({ services }, actor, [id = 0n]) => services.instances.reboot(actor, id),
+  // Only one that runs can be rebooted, and few do at a time.
+  reboot: async (gateway, actor) => {
+    let [id] = await pickInstances(gateway, actor, 'running')
+    for (let tries = 0; tries < 20 && id === undefined; tries += 1) {
+      await sleep(10)
+      ;[id] = await pickInstances(gateway, actor, 'running')
+    }
+    await gateway.services.instances.reboot(actor, id ?? 0n)
+  },
   setPolicy: ({ services }, actor, [id = 0n]) =>
     services.instances.updatePolicy(actor, id, { destroyStoppedSeconds: 3_600 }),
   destroyMany: ({ services }, actor, ids) => services.instances.destroy(actor, { ids: ids.slice(0, 6) }),
@@ -88,9 +98,10 @@ export async function runLockLoad(gateways: readonly Gateway[], writers: number,
   return succeeded
 }
 
-async function pickInstances(gateway: Gateway, { accountId }: Actor): Promise<bigint[]> {
-  const text = 'SELECT id FROM instances WHERE account_id = $1 AND destroyed_at IS NULL ORDER BY random() LIMIT $2'
-  return (await gateway.sql(text, [accountId, bulkSize])).map(({ id }) => BigInt(id as string))
+async function pickInstances(gateway: Gateway, { accountId }: Actor, status?: InstanceStatus): Promise<bigint[]> {
+  const text = `SELECT id FROM instances WHERE account_id = $1 AND destroyed_at IS NULL
+    AND ($3::text IS NULL OR status::text = $3) ORDER BY random() LIMIT $2`
+  return (await gateway.sql(text, [accountId, bulkSize, status])).map(({ id }) => BigInt(id as string))
 }
 
 async function pickOffer(gateway: Gateway): Promise<Offer> {

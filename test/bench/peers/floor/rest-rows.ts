@@ -1,5 +1,6 @@
 // Rows with every column that the REST face answers, for rentals on demand and instances that run.
 
+import { simulatedWarning } from '../../../../src/domain/instances/access.ts'
 import {
   computeCapabilityNumberOf,
   driverVersionNumberOf,
@@ -76,7 +77,7 @@ function instanceRowOf(row: RestInstanceRow) {
     intended_status: row.target_state,
     cur_state: held,
     next_state: held,
-    status_msg: `success, running ${launch.image}`,
+    status_msg: `success, running ${launch.image}. ${simulatedWarning}`,
     ...block,
     disk_space: row.disk_mb / 1000,
     bundle_id: row.machine_id * 100 + row.num_gpus,
