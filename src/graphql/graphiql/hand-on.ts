@@ -23,20 +23,22 @@ export function titleOf({ query }: Tab): string {
 /**
  * Runs between GraphiQL's own script and its first rendering. It reads ids from each answer, and writes them into the tab
  * that is shown: the newest of each text into the variables, and all that the tabs have made into the operation of the tab
- * that removes it. It leaves alone what differs from what it wrote last: somebody edited it.
+ * that removes it. It leaves alone what it never wrote there: somebody edited it. An older text of its own comes back when the tab is
+ * left before GraphiQL has kept the newest.
  */
 export const handOnScript = `
 {
   const { handedOn, variablesByTitle, cleanUp } = berthOptions.handOn
   const kept = JSON.parse(sessionStorage.getItem('berth:handed-on'))
-  const { ids, made, written } = { ids: {}, made: {}, written: {}, ...kept }
+  const { ids, made, texts } = { ids: {}, made: {}, texts: {}, ...kept }
   let shown
   const write = (part, template, text) => {
     const model = monaco.editor.getModels().find(({ uri }) => uri.path.endsWith(part))
     const place = part + ' of ' + shown
-    if (!model || !template || model.getValue() !== (written[place] ?? template)) return
+    const own = texts[place] ?? []
+    if (!model || !template || ![template, ...own].includes(model.getValue())) return
     if (text !== model.getValue()) model.setValue(text)
-    written[place] = text
+    texts[place] = [...own.filter(one => one !== text), text].slice(-20)
   }
   ${listMadeScript}
   const fill = () => {
@@ -44,7 +46,7 @@ export const handOnScript = `
     const filled = Object.entries(ids).reduce((text, [from, id]) => text.replaceAll('"' + from + '"', '"' + id + '"'), variables)
     write('variables.json', variables, filled)
     if (shown === cleanUp.title) write('operation.graphql', cleanUp.query, listMade(cleanUp.query, made))
-    sessionStorage.setItem('berth:handed-on', JSON.stringify({ ids, made, written }))
+    sessionStorage.setItem('berth:handed-on', JSON.stringify({ ids, made, texts }))
   }
   const read = (operation, { data }) => {
     for (const [text, places] of Object.entries(handedOn))
