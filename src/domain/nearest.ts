@@ -31,7 +31,7 @@ function likeText(wanted: string, known: readonly KnownName[]): KnownName[] {
   return like.filter(({ edits }) => edits === fewest).map(({ each }) => each)
 }
 
-/** Each run of so many words; none if that is all of them. */
+/** Each run of `count` words. None if the text has no more words than that. */
 function runsOfWords(text: string, count: number): string[] {
   const words = text.split(' ')
   if (words.length <= count) return []

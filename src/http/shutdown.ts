@@ -61,7 +61,7 @@ async function acceptWaiting(server: Server): Promise<void> {
   }
   server.on('connection', count)
   const end = performance.now() + acceptMs
-  // What is left of this turn may accept none.
+  // The rest of this turn tells nothing: it may accept no connection although some wait.
   await nextTurn()
   for (let now = performance.now(); now < end; ) {
     const before = { accepted, now }

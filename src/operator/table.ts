@@ -31,7 +31,7 @@ export function printTable(
 
 type Column = { name: string; isNumber: boolean; width: number }
 
-/** Makes the widest texts narrower by so many letters. Returns whether that was possible. */
+/** Takes `tooMuch` letters in all from the widest texts. Returns whether they had as many. */
 function shrink(columns: Column[], tooMuch: number): boolean {
   for (let left = tooMuch; left > 0; left -= 1) {
     const [widest] = columns

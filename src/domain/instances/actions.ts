@@ -99,7 +99,7 @@ const rules: { [Action in InstanceAction]: (instance: FactsOf[Action]) => Verdic
   },
   reboot({ status, targetState, restart, startedAt }) {
     if (isFinal(status)) return terminal(status)
-    // What is left of any restart starts the container. A caller who repeats a lost request gets one restart.
+    // A pending restart will start the container anyway. So a caller who repeats a lost request gets one restart.
     if (restart !== null && startedAt !== null && targetState === 'running') return unchanged('ALREADY_RESTARTING')
     if (status !== 'running') {
       const message = `The instance has the status ${status}. Only a running instance can be rebooted.`

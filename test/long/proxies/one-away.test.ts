@@ -1,4 +1,4 @@
-// The configurations under docs/proxies, while one of two gateways is away. The other one is a stub, which answers at once, so the
+// The configurations under docs/proxies, while one of two gateways is away. The other one is a small server that answers at once, so the
 // proxy has many requests to place at the same moment.
 
 import { once } from 'node:events'
